@@ -30,7 +30,7 @@ import msgspec
 import wire
 from tests.test_bad_values import BAD
 from tests.test_public import SECTIONS
-from wire import anthropic, around, converse, gemini, openai
+from wire import anthropic, around, converse, gemini, ollama, openai
 from wire.core.flow import FlowRun
 from wire.core.lenient import Unreadable
 from wire.errors import WireError
@@ -315,6 +315,16 @@ def converse_request() -> Any:
     return converse.ConverseRequest(messages=[hi])
 
 
+def ollama_request() -> Any:
+    hi = ollama.Message(role="user", content="Hi")
+    return ollama.ChatRequest(model="qwen3", messages=[hi])
+
+
+def ollama_answer() -> Any:
+    hi = ollama.Message(role="assistant", content="Hi")
+    return ollama.ChatResponse(message=hi, done=True, done_reason="stop")
+
+
 def converse_count() -> Any:
     prompt = converse.ConverseTokensRequest(messages=converse_request().messages)
     return converse.CountTokensRequest(input=converse.CountTokensInput(converse=prompt))
@@ -573,6 +583,20 @@ SOUND: dict[str, Callable[[], Any]] = {
     "anthropic.parse_reply.response": claude_answer,
     "anthropic.stream_message.request": claude_request,
     "anthropic.EventReader.feed.event": lambda: anthropic.MessageStreamEvent(type="ping"),
+    "ollama.check.request": ollama_request,
+    "ollama.chat.request": ollama_request,
+    "ollama.stream_chat.request": ollama_request,
+    "ollama.generate.request": lambda: ollama.GenerateRequest(model="qwen3", prompt="Hi"),
+    "ollama.stream_generate.request": lambda: ollama.GenerateRequest(model="qwen3", prompt="Hi"),
+    "ollama.embed.request": lambda: ollama.EmbedRequest(model="a", input="Hi"),
+    "ollama.show_model.request": lambda: ollama.ShowRequest(model="qwen3"),
+    "ollama.pull_model.request": lambda: ollama.PullRequest(model="qwen3"),
+    "ollama.stream_pull.request": lambda: ollama.PullRequest(model="qwen3"),
+    "ollama.delete_model.request": lambda: ollama.DeleteRequest(model="qwen3"),
+    "ollama.model_facts.shown": ollama.ShowResponse,
+    "ollama.parse_reply.response": ollama_answer,
+    "ollama.EventReader.feed.line": ollama.ChatResponse,
+    "ollama.models_call.cursor": str,
     "converse.check.request": converse_request,
     "converse.converse.request": converse_request,
     "converse.converse_stream.request": converse_request,
@@ -801,6 +825,7 @@ BY_TYPE: dict[str, Callable[[], Any]] = {
 
 
 OWN_MODELS = {"gemini": GEMINI, "openai": GPT, "anthropic": CLAUDE, "converse": NOVA}
+OWN_MODELS["ollama"] = "qwen3:8b"
 
 
 def _of_type(annotation: Any) -> Any:
@@ -905,6 +930,7 @@ RAISED: dict[str, type[Exception]] = {
     "openai.responses.parse_message": Unreadable,
     "anthropic.parse_message": Unreadable,
     "converse.parse_message": Unreadable,
+    "ollama.parse_message": Unreadable,
 }
 """Callables that raise another exception by their documentation: the one that is their argument, or
 one that their caller, which reads a file, turns into its own.

@@ -98,7 +98,7 @@ def test_a_row_is_complete():
         assert {*row.bounds, *row.hosts} <= columns, row
         assert {*row.values} <= columns | families, row
         assert {*row.names} <= families, row
-        assert re.fullmatch("[OAGDB]( [OAGDB])*", row.source), row
+        assert re.fullmatch("[OAGDBL]( [OAGDBL])*", row.source), row
         assert re.fullmatch(r"2026-\d\d-\d\d", row.date), row
         assert row.name or row.why or row.policy != "same", row
         for column, hosts in row.hosts.items():
@@ -197,7 +197,8 @@ def test_options_of_a_wire_are_for_each_of_its_providers():
         (
             "ollama:llama",
             {"ollama": {"prediction": {"content": "a"}, "num_ctx": 9}},
-            "options.ollama.num_ctx: ollama takes no such key; there are model, messages, stream",
+            "options.ollama.num_ctx: ollama takes no such key; Ollama's own API takes it, which "
+            "'ollama@native:' chooses",
         ),
     ],
 )

@@ -65,6 +65,7 @@ _MODULES = {
     "bulk": "wire.bulk",
     "catalogue": "wire.catalogue",
     "converse": "wire.converse",
+    "ollama": "wire.ollama",
     "errors": "wire.errors",
     "gemini": "wire.gemini",
     "history": "wire.history",

@@ -8,6 +8,7 @@ from wire import converse as converse
 from wire import errors as errors
 from wire import gemini as gemini
 from wire import history as history
+from wire import ollama as ollama
 from wire import openai as openai
 from wire import retry as retry
 from wire.agent import Agent as Agent

@@ -30,9 +30,10 @@ FILES = {
     "openai.responses": ("openai-responses", "openai-responses-compatible"),
     "anthropic": ("anthropic", "anthropic-compatible"),
     "converse": ("bedrock",),
+    "ollama": ("ollama",),
 }
 """Wire -> the files of recorded traffic that have exchanges of it."""
-_OWN = {"openai.responses": "openai@responses", "converse": "bedrock"}
+_OWN = {"openai.responses": "openai@responses", "converse": "bedrock", "ollama": "ollama@native"}
 _ASKED = Request(messages=(Message.user("Hi"),))
 
 
@@ -89,6 +90,8 @@ def generating(record: Record) -> str:
         return "anthropic" if anthropic._endpoint(record) == "messages" else ""
     if vendor == "bedrock":
         return "converse" if re.search(r"/converse(-stream)?$", path_of(record)) else ""
+    if vendor == "ollama":
+        return "ollama" if path_of(record).endswith("/api/chat") else ""
     if not vendor.startswith("openai-"):
         return ""
     if responses._endpoint(record) == "create":
@@ -112,7 +115,8 @@ def reply_of(wire: str, record: Record) -> RecordedReply | None:
     row, model = host_of(record, wire)
     body = body_of(record)
     try:
-        if body.lstrip()[:1] == b"{":
+        of_lines = wire == "ollama" and len(body.splitlines()) > 1
+        if body.lstrip()[:1] == b"{" and not of_lines:
             reply = WIRES[wire].call(_ASKED, model, row).parse(body)
             plain = json.loads(body)
             return RecordedReply(record["id"], wire, row, model, plain, [], reply, [], record)

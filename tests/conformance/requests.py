@@ -279,6 +279,12 @@ SENT_AS: Mapping[str, Sequence[tuple[str, Sequence[str]]]] = {
         (r"temperature|top_p", ("inferenceConfig",)),
         (r"messages\[\](.parts\[\].*)?", ("messages", "system", "toolConfig.tools")),
     ),
+    "ollama": (
+        (r"effort", ("think",)),
+        (r"output.*", ("format",)),
+        (r"tools\[\].parameters.*", ("tools[].function.parameters",)),
+        (r"messages\[\](.parts\[\].*)?", ("messages",)),
+    ),
 }
 """Wire -> pattern of the path of a note -> patterns of what is written for it; without a row it is
 the same path. `model` warns, and nothing of the body is another for it."""
@@ -385,6 +391,14 @@ ABSENT: Mapping[str, Sequence[Absent]] = {
         Absent(r".*\.toolUse.type", ("tool_use",), "default of the API"),
         Absent(r"inferenceConfig.stopSequences", ([],), "names nothing"),
         Absent(r".*\.description", ("",), "says nothing"),
+    ),
+    "ollama": (
+        Absent(r"truncate|shift", (False,), "sent by this library for all that do not say it"),
+        Absent(r"stream", (True, False), "of the call"),
+        Absent(r"options|tools|format", ({}, [], ""), "none"),
+        Absent(r".*\.type", ("function",), "the only one"),
+        Absent(r".*\.description", ("",), "says nothing"),
+        Absent(r".*\.content", ("",), "says nothing"),
     ),
 }
 
@@ -683,5 +697,6 @@ FORMS: Mapping[str, Sequence[Form]] = {
         (_merged_turns, "neighbours of one role are one turn"),
         (lambda body: _each(body, _converse_words), "texts of documents and of schemas"),
     ),
+    "ollama": (),
 }
 """Wire -> what brings a body into one form, and why it means the same."""

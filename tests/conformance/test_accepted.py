@@ -15,7 +15,7 @@ import pytest
 from tests.conformance.records import Record, lines, path_of, row_of
 from tests.joined import joined
 from tests.property import sample
-from wire import anthropic, converse, gemini, openai
+from wire import anthropic, converse, gemini, ollama, openai
 from wire.core.lenient import decoded
 from wire.core.provider import Provider
 from wire.errors import Violation
@@ -81,6 +81,14 @@ def of_converse(record: Record, model: str) -> list[Violation]:
     return converse.check(json.dumps(record["request_body"]).encode(), model)
 
 
+def of_ollama(record: Record, model: str) -> list[Violation]:
+    """What the server drops in silence it takes, and we refuse it: options that it lacks."""
+    if not re.search(r"/api/(chat|generate|embed)$", path_of(record)):
+        return []
+    found = ollama.check(json.dumps(record["request_body"]).encode(), model)
+    return [each for each in found if each.rule != "L2"]
+
+
 _INVOKED = re.compile(r"/model/[^/]+/(invoke|invoke-with-response-stream|count-tokens)$")
 """Of Bedrock, whose bodies are those of other vendors."""
 WIRES: dict[str, tuple[Callable[[Record, str], list[Violation]], int]] = {
@@ -92,6 +100,7 @@ WIRES: dict[str, tuple[Callable[[Record, str], list[Violation]], int]] = {
     "anthropic": (of_messages, 700),
     "anthropic-compatible": (of_messages, 10),
     "bedrock": (of_converse, 500),
+    "ollama": (of_ollama, 50),
 }
 """File of recorded traffic -> the rules of its wire, and how many answered requests it has."""
 
@@ -215,6 +224,7 @@ def test_the_recorded_refusals_of_responses_are_foretold() -> None:
         ("responses", of_responses),
         ("anthropic", of_messages),
         ("converse", of_converse),
+        ("ollama", of_ollama),
     ],
 )
 def test_no_rule_refuses_what_the_sample_has(

@@ -149,6 +149,7 @@ def test_forms_that_mean_the_same() -> None:
             },
         ),
     }
+    same["ollama"] = {"messages": [], "stream": True}, {"messages": [], "truncate": False}
     same["converse"] = {"messages": [], "system": []}, {"messages": []}
     for wire, (one, other) in same.items():
         assert requests.differences(wire, one, other) == [], wire

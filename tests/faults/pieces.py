@@ -84,6 +84,10 @@ def _answer(wire: str, text: str) -> dict[str, Any]:
         content = [{"type": "output_text", "text": text, "annotations": []}]
         item = {"id": "msg_1", "type": "message", "role": "assistant", "content": content}
         return _response("completed", item | {"status": "completed"})
+    if wire == "ollama":
+        message = {"role": "assistant", "content": text}
+        counts = {"prompt_eval_count": 3, "eval_count": 2}
+        return {"model": "m", "message": message, "done": True, "done_reason": "stop", **counts}
     if wire == "converse":
         message = {"role": "assistant", "content": [{"text": text}]}
         usage = {"inputTokens": 3, "outputTokens": 2, "totalTokens": 5}
@@ -120,6 +124,8 @@ def _error(wire: str, status: int, message: str) -> dict[str, Any]:
     if wire == "openai.responses":
         code = _RESPONSES.get(status, "unknown")
         return {"type": "error", "error": {"type": "error", "code": code, "message": message}}
+    if wire == "ollama":
+        return {"error": message}
     if wire == "converse":
         name = _BEDROCK.get(status, "InternalServerException")
         return {"code": name, "message": message}
@@ -212,4 +218,18 @@ CONVERSE = Pieces(
     ),
     terminator=(_json({"metadata": {"usage": _answer("converse", "")["usage"]}}),),
 )
-WIRES = {pieces.wire: pieces for pieces in (GEMINI, CHAT, RESPONSES, MESSAGES, CONVERSE)}
+
+
+def _line(text: str) -> bytes:
+    return _json({"model": "m", "message": {"role": "assistant", "content": text}, "done": False})
+
+
+# Events of the server-sent kind, too: the faults of lines are for tests/ollama.
+OLLAMA = Pieces(
+    "ollama",
+    "ollama@native:qwen3:8b",
+    opening=(_line("Hel"), _line("l")),
+    ending=(_line("o."),),
+    terminator=(_json(_answer("ollama", "")),),
+)
+WIRES = {pieces.wire: pieces for pieces in (GEMINI, CHAT, RESPONSES, MESSAGES, CONVERSE, OLLAMA)}

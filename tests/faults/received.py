@@ -30,6 +30,7 @@ from wire import (
     converse,
     gemini,
     history,
+    ollama,
     openai,
     sessions,
 )
@@ -49,6 +50,7 @@ MODELS = {
     "openai@responses": "gpt-5.2",
     "anthropic": "claude-opus-4-8",
     "bedrock": "us.anthropic.claude-opus-4-6-v1",
+    "ollama@native": "qwen3:8b",
 }
 PLACES = {name: {"region": "us-east-1"} for name in ("bedrock", "bedrock@invoke")}
 AnyCall = Call[Any] | StreamCall[Any, Any]
@@ -92,6 +94,9 @@ def calls_of(name: str) -> tuple[AnyCall, ...]:
     if name == "openai@responses":
         asking = responses.ResponseRequest(model=model, input="Hi")
         return (responses.create_response(asking), responses.stream_response(asking), *neutral)
+    if name == "ollama@native":
+        asks = ollama.ChatRequest(model=model, messages=[ollama.Message(role="user", content="Hi")])
+        return (ollama.chat(asks), ollama.stream_chat(asks), *neutral)
     if name == "bedrock":
         said = converse.ConverseRequest(
             messages=[converse.Message(role="user", content=[converse.ContentBlock(text="Hi")])]
@@ -116,6 +121,7 @@ def _recorded() -> Iterator[tuple[str, str, int, bytes]]:
         "responses": "openai@responses",
         "anthropic": "anthropic",
         "converse": "bedrock",
+        "ollama": "ollama@native",
     }
     vendors = {"gemini": "gemini", "anthropic": "anthropic", "openai-responses": "openai@responses"}
     for file in (*wires, "calls"):
@@ -137,6 +143,7 @@ _GENERATING = (
     "messages",
     "converse",
     "converse-stream",
+    "api/chat",
 )
 
 

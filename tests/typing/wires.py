@@ -6,7 +6,7 @@ from typing import assert_type
 
 from tests.typing import wire_without_check
 from tests.wires import fourth_wire
-from wire import anthropic, converse, gemini, openai
+from wire import anthropic, converse, gemini, ollama, openai
 from wire.core.call import Call, StreamCall
 from wire.neutral.messages import Event, Reply
 from wire.neutral.request import Request
@@ -16,6 +16,7 @@ GEMINI: Wire = gemini
 OPENAI: Wire = openai
 ANTHROPIC: Wire = anthropic
 CONVERSE: Wire = converse
+OLLAMA: Wire = ollama
 FOURTH: Wire = fourth_wire
 
 # Both type checkers complain of a comment that silences nothing: these lines are errors.

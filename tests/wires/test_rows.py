@@ -25,6 +25,7 @@ from wire.neutral.embeddings import EmbedRequest
 from wire.neutral.messages import Reply, Text, Thought, ToolCall
 from wire.neutral.request import Output
 from wire.neutral.server_tools import code, file_search, url_context, web_search
+from wire.ollama import rows as ollama_rows
 from wire.openai.common import rows as chat_rows
 from wire.openai.responses import rows as responses_rows
 from wire.providers import PROVIDERS, Provider, owner_of
@@ -208,6 +209,7 @@ BODIES = {
         )
     ],
     "converse": [{"messages": [{"role": "assistant", "content": [{"text": "Hi"}]}]}],
+    "ollama": [{"messages": [{"role": "user", "content": "Hi"}], "options": {"num_cxt": 9}}],
     "gemini": [
         {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}], **each}
         for each in ({"labels": {"a": "b"}}, {"generationConfig": {"logprobs": 99}})
@@ -299,6 +301,7 @@ NAMES: dict[str, Any] = {
     "openai.responses": responses_rows._row,
     "anthropic": anthropic_rows.provider_row,
     "converse": converse_rows.provider_row,
+    "ollama": ollama_rows.provider_row,
 }
 
 

@@ -18,7 +18,18 @@ import msgspec
 import pytest
 
 from tests.wires import fourth_wire
-from wire import AsyncChat, AsyncClient, Chat, Client, anthropic, converse, gemini, notes, openai
+from wire import (
+    AsyncChat,
+    AsyncClient,
+    Chat,
+    Client,
+    anthropic,
+    converse,
+    gemini,
+    notes,
+    ollama,
+    openai,
+)
 from wire.core.call import Call, StreamCall
 from wire.core.provider import with_regions
 from wire.errors import ConfigurationError, NotFoundError, RuleError
@@ -37,11 +48,13 @@ MODELS = {
     "openai.responses": "gpt-5.6",
     "anthropic": "claude-sonnet-4-5",
     "converse": "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+    "ollama": "qwen3:8b",
     "fourth": "m",
 }
 OWN_ROWS = {name: name for name in MODELS} | {
     "openai.responses": "openai@responses",
     "converse": "bedrock",
+    "ollama": "ollama@native",
 }
 """Name of a wire -> the row of its own vendor."""
 STYLES = ["sync", "asyncio", "trio"]
@@ -179,6 +192,9 @@ def raw_request(name: str) -> Any:
             model=MODELS["anthropic"],
             max_tokens=9,
             messages=[anthropic.Message(role="user", content="Hi")],
+        ),
+        "ollama": lambda: ollama.ChatRequest(
+            model="qwen3:8b", messages=[ollama.Message(role="user", content="Hi")]
         ),
         "converse": lambda: converse.ConverseRequest(
             messages=[converse.Message(role="user", content=[converse.ContentBlock(text="Hi")])],

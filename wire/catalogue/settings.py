@@ -26,6 +26,7 @@ COLUMNS = {
     "openai.responses": "responses",
     "anthropic": "messages",
     "converse": "converse",
+    "ollama": "ollama",
 }
 """Name of a wire -> its column in the rows."""
 _ENDPOINTS = {
@@ -34,6 +35,7 @@ _ENDPOINTS = {
     "responses": ("Responses takes it", "openai@responses:"),
     "messages": ("Messages takes it", "anthropic:"),
     "converse": ("Converse takes it", "bedrock:"),
+    "ollama": ("Ollama's own API takes it", "ollama@native:"),
 }
 """Column -> the endpoint, and the beginning of the names of models that choose it."""
 
@@ -53,6 +55,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     responses: str | None = None
     messages: str | None = None
     converse: str | None = None
+    ollama: str | None = None
     type: Literal["integer", "number", "bool", "text", "list", "object"]
     policy: Policy
     """What a host without the setting gets. Each but `same` leaves a note or an error."""
@@ -79,8 +82,8 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     why: str = ""
     """Why a key has no neutral setting, or whose it is."""
     source: str
-    """O, A, G, B: openai 3.54.0, anthropic 2.12.0, google-genai 3.4.0, botocore 1.44.5; D:
-    docs/providers.md.
+    """O, A, G, B, L: openai 3.54.0, anthropic 2.12.0, google-genai 3.4.0, botocore 1.44.5,
+    ollama/ollama @fb30760; D: docs/providers.md.
     """
     date: str
 
@@ -93,7 +96,14 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         >>> [each.key for each in table().settings if each.key][:3]
         ['top_k', 'presence_penalty', 'frequency_penalty']
         """
-        columns = (self.chat, self.responses, self.messages, self.gemini, self.converse)
+        columns = (
+            self.chat,
+            self.responses,
+            self.messages,
+            self.gemini,
+            self.converse,
+            self.ollama,
+        )
         paths = [path for path in columns if path]
         plain = self.type not in ("list", "object") and self.policy in ("drop", "nearest")
         return paths[0] if plain and not self.name and len(paths) > 1 else ""

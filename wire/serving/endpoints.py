@@ -70,6 +70,12 @@ def _converse() -> Api:
     return Api("converse", "", prefix, takes=takes, request_id=id, events=CONTENT_TYPE)
 
 
+def _ollama() -> Api:
+    from wire.ollama.replies import NDJSON, takes
+
+    return Api("ollama", takes=takes, events=NDJSON)
+
+
 GENERATING: Mapping[str, Callable[[], Api]] = {
     "generateContent": _gemini,
     "streamGenerateContent": _gemini,
@@ -78,6 +84,7 @@ GENERATING: Mapping[str, Callable[[], Api]] = {
     "messages": _anthropic,
     "converse": _converse,
     "converseStream": _converse,
+    "ollama.chat": _ollama,
 }
 """Endpoints of vendors that ask for output of a model."""
 STREAMING = frozenset({"streamGenerateContent", "converseStream"})
@@ -134,6 +141,30 @@ def _anthropic_model(id: str, facts: Model) -> dict[str, Any]:
     }
 
 
+def _ollama_model(id: str, facts: Model) -> dict[str, Any]:
+    return {
+        "name": id,
+        "model": id,
+        "modified_at": "2026-01-01T00:00:00Z",
+        "size": 0,
+        "digest": "",
+        "details": {"family": facts.provider, "format": "", "parameter_size": ""},
+    }
+
+
+def _ollama_shown(id: str, facts: Model) -> dict[str, Any]:
+    info: dict[str, Any] = {"general.architecture": facts.provider}
+    if facts.context_window is not None:
+        info[f"{facts.provider}.context_length"] = facts.context_window
+    details = {"family": facts.provider, "format": "", "parameter_size": ""}
+    return {
+        "details": details,
+        "model_info": info,
+        "capabilities": ["completion", "tools", "vision", "thinking"],
+        "modified_at": "2026-01-01T00:00:00Z",
+    }
+
+
 Listed = list[dict[str, Any]]
 
 
@@ -157,6 +188,8 @@ MODELS: Mapping[str, Models] = {
     "get": _GEMINI,
     "chat.models": Models(_openai_model, lambda models: {"object": "list", "data": models}),
     "messages.models": Models(_anthropic_model, _anthropic_list),
+    "ollama.tags": Models(_ollama_model, lambda models: {"models": models}),
+    "ollama.show": Models(_ollama_shown, lambda models: {"models": models}),
 }
 SERVED = frozenset({*GENERATING, *COUNTING, *MODELS, *EMBEDDING})
 """The endpoints that the gateway has."""

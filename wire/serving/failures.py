@@ -70,7 +70,11 @@ def words_of(error: WireError) -> str:
     return error.message or type(error).__name__
 
 
-_TOO_LONG = {"anthropic": "prompt is too long", "converse": "Input is too long"}
+_TOO_LONG = {
+    "anthropic": "prompt is too long",
+    "converse": "Input is too long",
+    "ollama": "the input length exceeds the context length",
+}
 """Wire -> the words by which its clients know that a prompt is too long."""
 
 

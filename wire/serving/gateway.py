@@ -278,9 +278,10 @@ class Gateway:
 
     def _models(self, request: Received, route: Route) -> Answer:
         described, models = MODELS[route.endpoint], self.backends.models()
-        if route.name:
+        name = route.name or request.model  # of Ollama it stands in the body
+        if name:
             facts = facts_of(self.backends.chosen(request, route))
-            return json_answer(encoded(described.one(route.name, facts)))
+            return json_answer(encoded(described.one(name, facts)))
         return json_answer(encoded(described.all([described.one(*each) for each in models])))
 
     def _parsed(

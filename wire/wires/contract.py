@@ -177,7 +177,13 @@ def _converse() -> Wire:
     return cast(Wire, converse)
 
 
-_LATER = {"converse": _converse}
+def _ollama() -> Wire:
+    from wire import ollama
+
+    return cast(Wire, ollama)
+
+
+_LATER = {"converse": _converse, "ollama": _ollama}
 """Wires that are imported when they are looked up."""
 
 

@@ -53,9 +53,16 @@ def _openai() -> EmbeddingServer:
     return served_embeddings
 
 
+def _ollama() -> EmbeddingServer:
+    from wire.ollama import served_embeddings
+
+    return served_embeddings
+
+
 EMBEDDING: Mapping[str, Embedding] = {
     "embedContent": Embedding(_gemini, single=True),
     "batchEmbedContents": Embedding(_gemini),
     "chat.embeddings": Embedding(_openai),
+    "ollama.embed": Embedding(_ollama),
 }
 """Name of an endpoint to what serves it."""

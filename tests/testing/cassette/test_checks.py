@@ -166,7 +166,7 @@ def test_drift_is_told_when_it_is_asked_for():
     text = dump(
         [
             _interaction("one", {"object": "chat.completion", "mood": 1}),
-            _interaction("two", url="https://llm.example/api/chat"),
+            _interaction("two", url="https://llm.example/api/talk"),
         ]
     )
     second = _line(text, "llm.example") - 3
@@ -174,7 +174,7 @@ def test_drift_is_told_when_it_is_asked_for():
     assert _told(text, with_drift=True) == [
         "x.json:4: drift: $.interactions[0]: response, $.mood: unknown key with the value: 1",
         f"x.json:{second}: note: unknown: $.interactions[1]: "
-        "POST https://llm.example/api/chat belongs to no wire",
+        "POST https://llm.example/api/talk belongs to no wire",
     ]
 
 

@@ -267,9 +267,9 @@ def test_the_endpoint_of_a_request(
 
 @pytest.mark.row("C-30")
 def test_a_request_of_no_wire():
-    assert endpoint_of("POST", "https://llm.example/api/chat", {}) is None
+    assert endpoint_of("POST", "https://llm.example/api/talk", {}) is None
     interaction = _interaction("openai", answer={"mood": 1})
-    request = msgspec.structs.replace(interaction.request, url="https://llm.example/api/chat")
+    request = msgspec.structs.replace(interaction.request, url="https://llm.example/api/talk")
     assert drift(msgspec.structs.replace(interaction, request=request)) == []
 
 
@@ -277,7 +277,7 @@ def test_every_endpoint_has_its_structs():
     from wire.testing.cassette.checks import endpoints
 
     tables = [endpoints._GEMINI, endpoints._OPENAI, endpoints._RESPONSES, endpoints._ANTHROPIC]
-    tables.append(endpoints._CONVERSE)
+    tables += [endpoints._CONVERSE, endpoints._OLLAMA]
     errors = {"openai.responses": "Response", "converse": "ErrorObject"}
     for _, _, endpoint in (row for table in tables for row in table):
         for name in endpoint[1:]:

@@ -232,9 +232,12 @@ def _like(events: Iterable[bytes]) -> bytes:
 
 def _finishes(event: bytes) -> bool:
     """Return whether an event of any wire says that the response is complete."""
-    data = b"".join(
-        line.removeprefix(b"data:") for line in event.splitlines() if line.startswith(b"data:")
-    ).strip()
+    data = (
+        b"".join(
+            line.removeprefix(b"data:") for line in event.splitlines() if line.startswith(b"data:")
+        ).strip()
+        or event.strip()
+    )  # a line of NDJSON has no field
     if data == b"[DONE]":
         return True
     try:
@@ -242,7 +245,9 @@ def _finishes(event: bytes) -> bool:
     except (ValueError, RecursionError):
         return False
     return isinstance(value, dict) and (
-        value.get("type") in _LAST_EVENTS or any(each is not None for each in _finishes_in(value))
+        value.get("type") in _LAST_EVENTS
+        or value.get("done") is True
+        or any(each is not None for each in _finishes_in(value))
     )
 
 

@@ -29,6 +29,7 @@ from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.vendor import Failed, Failure, Vendor
 
 KINDS = ("error", "error-bare", "expire", "quota", "refuse", *common.KINDS)
+_LINES = "application/x-ndjson"
 _PAUSE_SECONDS = 1.0
 
 
@@ -91,7 +92,7 @@ def _malformed(answer: Answer, fault: Fault, vendor: Vendor, failure: Failure) -
     Raises `ConfigurationError` for a fault that would change nothing.
     """
     content_type = dict(answer.headers).get("content-type", "")
-    is_stream = content_type.startswith("text/event-stream") or content_type == FRAMES
+    is_stream = content_type.startswith("text/event-stream") or content_type in (FRAMES, _LINES)
     pieces = [each for each in answer.pieces if isinstance(each, bytes)]
     recorded_end = answer.pieces[len(pieces) :]
     events = events_of(pieces, is_stream=not answer.whole)

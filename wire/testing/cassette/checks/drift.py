@@ -58,6 +58,8 @@ class Drift(NamedTuple):
         return f"{self.place}, {self.path}: {_WORDS[self.kind]}: {self.value}{more}"
 
 
+_OF_LINES = ("MessageBatchResult", "ChatResponse", "GenerateResponse", "Progress")
+"""Structs of bodies with one JSON object a line."""
 _WORDS = {
     "key": "unknown key with the value",
     "type": "another type than the known one",
@@ -115,7 +117,7 @@ def _in_body(
         for index, item in enumerate(value):
             data = msgspec.json.encode(item)
             yield from _in_object(place, data, f"$[{index}]", endpoint, kind)
-    elif value is None and whole == "MessageBatchResult":
+    elif value is None and whole in _OF_LINES:
         for line in data.splitlines():
             yield from _in_object(place, line, "$", endpoint, kind)
     else:

@@ -37,6 +37,7 @@ _TYPES = {
     "openai.responses": "wire.openai.responses.types",
     "anthropic": "wire.anthropic.types",
     "converse": "wire.converse.types",
+    "ollama": "wire.ollama.types",
 }
 
 ERRORS = {"converse": "ErrorObject"}
@@ -129,6 +130,19 @@ _ANTHROPIC = _rows(
     ("GET", "/v1/models/[^/]+", "", "ModelInfo"),
 )
 
+_OLLAMA = _rows(
+    "ollama",
+    ("POST", "/api/chat", "ChatRequest", "ChatResponse"),
+    ("POST", "/api/generate", "GenerateRequest", "GenerateResponse"),
+    ("POST", "/api/embed", "EmbedRequest", "EmbedResponse"),
+    ("POST", "/api/show", "ShowRequest", "ShowResponse"),
+    ("POST", "/api/pull", "PullRequest", "Progress"),
+    ("DELETE", "/api/delete", "DeleteRequest", ""),
+    ("GET", "/api/tags", "", "TagsResponse"),
+    ("GET", "/api/ps", "", "PsResponse"),
+    ("GET", "/api/version", "", "VersionResponse"),
+)
+
 _CONVERSED = "ConverseRequest", "ConverseResponse", "ConverseStreamEvent"
 _CONVERSE = _rows(
     "converse",
@@ -163,4 +177,4 @@ def _tables(host: str, path: str, headers: Mapping[str, str]) -> _Rows:
     google = owner is not None and owner.wire == "gemini"
     if (google or "/v1beta" in path or "/v1alpha" in path) and "/openai/" not in path:
         return _GEMINI
-    return (*_OPENAI, *_RESPONSES, *_ANTHROPIC, *_CONVERSE, *_GEMINI)
+    return (*_OPENAI, *_RESPONSES, *_ANTHROPIC, *_CONVERSE, *_OLLAMA, *_GEMINI)

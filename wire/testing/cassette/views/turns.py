@@ -6,12 +6,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from wire import anthropic, converse, gemini, openai
+from wire import anthropic, converse, gemini, ollama, openai
 from wire.anthropic import reader as anthropic_reader
 from wire.converse import reader as converse_reader
 from wire.core.errors import WireError
 from wire.core.memory import encode
 from wire.gemini import reader as gemini_reader
+from wire.ollama import reader as ollama_reader
 from wire.openai import responses
 from wire.openai.chat import reader as chat_reader
 from wire.openai.responses import reader as responses_reader
@@ -87,6 +88,13 @@ WIRES: dict[str, Wire] = {
         converse_reader.parse_answer,
         converse,
         ("messages", "system", "toolConfig"),
+    ),
+    "ollama": Wire(
+        re.compile(r"/api/chat$"),
+        ("POST",),
+        ollama_reader.parse_answer,
+        ollama,
+        ("messages", "tools"),
     ),
 }
 """By the name of the wire."""

@@ -1,0 +1,143 @@
+"""Each endpoint of the server, with an emulator behind it; the window, which it cuts in silence."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import anyio
+import pytest
+
+from tests.ollama.samples import MODEL, NAME, chat, client, request
+from wire import Agent, AsyncChat, embed, errors, ollama, tool
+from wire.ollama.types import (
+    DeleteRequest,
+    EmbedRequest,
+    GenerateRequest,
+    Options,
+    PullRequest,
+    ShowRequest,
+)
+from wire.testing.emulator import AsyncEmulatorTransport, Emulator, EmulatorTransport
+
+
+@tool
+def tide(port: str) -> str:
+    """The tide.
+
+    Args:
+        port: The port.
+    """
+    return f"05:12 in {port}"
+
+
+def test_a_chat_with_tools_whole_and_streamed():
+    script: list[dict[str, Any]] = [
+        {"say": {"text": "I look.", "calls": [{"name": "tide", "args": {"port": "Brest"}}]}},
+        {"say": "At 05:12."},
+    ]
+    emulator = Emulator(script * 2)
+    first = Agent(chat(emulator), tools=[tide]).run("When is high tide in Brest?")
+    assert first.text == "At 05:12."
+    result = emulator.requests[1]["body"]["messages"][-1]
+    assert (result["content"], result["tool_name"]) == ("05:12 in Brest", "tide")
+    with Agent(chat(emulator), tools=[tide]).stream("And in Ré?") as events:
+        assert list(events)
+    assert emulator.requests[3]["body"]["stream"] is True
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_chat_in_an_event_loop(backend: str):
+    async def ask() -> str:
+        http = AsyncEmulatorTransport(Emulator([{"say": "At 05:12."}]))
+        async with AsyncChat(f"{NAME}:{MODEL}", http=http) as asked:
+            async with asked.stream("Hi") as events:
+                return "".join([event.text async for event in events if hasattr(event, "text")])
+
+    assert "At 05:12." in anyio.run(ask, backend=backend)
+
+
+def test_the_models_of_the_server():
+    with client() as there:
+        names = [model.id for model in there.models()]
+        assert MODEL in names
+        shown = there.send(ollama.show_model(ShowRequest(model=MODEL)))
+        known = ollama.model_facts(shown)
+        assert known.context_window == 40_960
+        assert known.capabilities == {"completion", "tools", "thinking"}
+        with pytest.raises(errors.NotFoundError, match="`ollama pull llama9` gets it"):
+            there.send(ollama.show_model(ShowRequest(model="llama9")))
+        with there.stream(ollama.stream_pull(PullRequest(model="llama9"))) as progress:
+            assert [line.status for line in progress][-1] == "success"
+        assert there.send(ollama.pull_model(PullRequest(model="llama9"))).status == "success"
+        assert "llama9:latest" in [model.id for model in there.models()]
+        there.send(ollama.delete_model(DeleteRequest(model="llama9")))
+        assert [model.id for model in there.models()] == names
+        there.send(ollama.chat(request(options=Options(num_ctx=8192))))
+        [loaded] = there.send(ollama.list_running()).models or ()
+        assert (loaded.name, loaded.context_length) == (MODEL, 8192)
+        assert there.send(ollama.version()).version
+
+
+def test_the_text_between_two_texts():
+    given = GenerateRequest(model="qwen2.5-coder:1.5b", prompt="def add(", suffix="return a")
+    with client(Emulator([{"say": "a, b):"}] * 2)) as there:
+        whole = there.send(ollama.generate(given))
+        with there.stream(ollama.stream_generate(given)) as lines:
+            streamed = "".join(line.response or "" for line in lines)
+    assert (whole.text, streamed) == ("a, b):", "a, b):")
+
+
+def test_embeddings():
+    http = EmulatorTransport(Emulator())
+    vectors = embed(["Ebb.", "Flood."], f"{NAME}:nomic-embed-text", dimensions=8, http=http)
+    assert [len(vector) for vector in vectors] == [8, 8]
+    assert vectors.usage is not None
+    assert vectors.usage.input > 0
+    with pytest.raises(errors.ContextLengthError):
+        embed(["ebb " * 9000], f"{NAME}:nomic-embed-text", http=http)
+    with client() as there:
+        cut = EmbedRequest(model="nomic-embed-text", input="ebb " * 9000, truncate=True)
+        assert len(there.send(ollama.embed(cut)).embeddings or ()) == 1
+
+
+def test_a_long_prompt_is_refused_and_not_cut():
+    long = "tide " * 6000
+    with pytest.raises(errors.ContextLengthError, match="exceeds the context length"):
+        chat().ask(long)
+    wider = {"ollama": {"options": {"num_ctx": 16_384}}}
+    assert chat(options=wider).ask(long).text
+    # What the server does by itself: the first message is gone, and nobody is told.
+    forgets = chat(options={"ollama": {"truncate": True}})
+    forgets.ask("My name is Ada. " + "tide " * 4000)
+    reply = forgets.ask("What is my name?")
+    assert reply.usage is not None
+    assert reply.usage.input < 100
+
+
+@pytest.mark.parametrize("fault", ["cut", "reset", "drop-finish", "error", "garbage"])
+def test_faults_of_a_stream(fault: str):
+    emulator = Emulator([{"say": "At 05:12 in Brest.", "fault": fault}])
+    with pytest.raises(errors.WireError) as caught:
+        with chat(emulator).stream("Hi") as events:
+            list(events)
+    assert type(caught.value) in (
+        errors.StreamIncomplete,
+        errors.ConnectionLost,
+        errors.ServerError,
+        errors.StreamInvalid,
+    )
+
+
+def test_a_fault_at_any_byte():
+    size = len(Emulator([{"say": "At 05:12."}]).answer(*_post()).body)
+    for at in range(1, size, 7):
+        emulator = Emulator([{"say": "At 05:12.", "fault": f"cut; bytes={at}"}])
+        with pytest.raises((errors.StreamIncomplete, errors.ConnectionLost)):
+            with chat(emulator).stream("Hi") as events:
+                list(events)
+
+
+def _post() -> tuple[str, str, dict[str, str], bytes]:
+    body = {"model": MODEL, "messages": [{"role": "user", "content": "Hi"}]}
+    return "POST", "/api/chat", {}, json.dumps(body).encode()
