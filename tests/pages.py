@@ -28,6 +28,7 @@ from wire.converse import types as converse
 from wire.core.facts import DOCS, SDK, TRAFFIC, facts_of
 from wire.core.memory import WireStruct
 from wire.gemini import types as gemini
+from wire.gemini.interactions import types as interactions
 from wire.openai.chat import types as openai
 from wire.openai.responses import types as responses
 from wire.pipeline.conditions import FORMS
@@ -48,6 +49,7 @@ TYPES: dict[str, ModuleType] = {
     "openai.responses": responses,
     "anthropic": anthropic,
     "converse": converse,
+    "gemini.interactions": interactions,
 }
 TITLES = {
     "gemini": "Gemini: generateContent and its family",
@@ -55,6 +57,7 @@ TITLES = {
     "openai.responses": "OpenAI: Responses, conversations",
     "anthropic": "Anthropic: Messages",
     "converse": "Amazon Bedrock: Converse",
+    "gemini.interactions": "Gemini: Interactions",
 }
 SOURCES = {
     "": "reference",
@@ -101,8 +104,8 @@ and what becomes of a named one at a host without it. `settings.NAME` is a key o
 to take them. The [guide](guide/settings.md) shows how to use both; `python -m tests.pages` writes
 this page.
 
-| setting | Gemini | chat completions | Responses | Messages | Converse | known | else | source |
-|---|---|---|---|---|---|---|---|---|
+| setting | Gemini | chat | Responses | Messages | Converse | Interactions | known | else | source |
+|---|---|---|---|---|---|---|---|---|---|
 {rows}
 """
 ELSEWHERE = {
@@ -127,7 +130,10 @@ def settings() -> str:
     """The page of all settings, by wire."""
     rows = []
     for row in settings_table().settings:
-        paths = (row.gemini, row.chat, row.responses, row.messages, row.converse)
+        paths = (
+            *(row.gemini, row.chat, row.responses),
+            *(row.messages, row.converse, row.interactions),
+        )
         known = [
             *(f"{column} {least} to {most}" for column, (least, most) in row.bounds.items()),
             *(f"{column}: {', '.join(words)}" for column, words in row.values.items()),
@@ -173,11 +179,13 @@ NAMES = {
     "openai.responses": ("OpenAI's Responses", "Tool"),
     "anthropic": ("Anthropic", "Tool"),
     "converse": ("Converse", "ToolConfig"),
+    "gemini.interactions": ("Interactions", "Step"),
 }
 SECTIONS = {
     "request": "Requests",
     "options": "Options",
     "items": "Items",
+    "steps": "Steps",
     "content": "Content",
     "message": "Messages",
     "tools": "Tools",

@@ -139,6 +139,7 @@ VENDORS = (
     "wire.openai.responses.types",
     "wire.anthropic.types",
     "wire.converse.types",
+    "wire.gemini.interactions.types",
 )
 """Their fields have the names and meanings of the vendor's reference."""
 

@@ -8,6 +8,7 @@ from tests.typing import wire_without_check
 from tests.wires import fourth_wire
 from wire import anthropic, converse, gemini, openai
 from wire.core.call import Call, StreamCall
+from wire.gemini import interactions
 from wire.neutral.messages import Event, Reply
 from wire.neutral.request import Request
 from wire.wires.contract import WIRES, Wire
@@ -16,6 +17,7 @@ GEMINI: Wire = gemini
 OPENAI: Wire = openai
 ANTHROPIC: Wire = anthropic
 CONVERSE: Wire = converse
+INTERACTIONS: Wire = interactions
 FOURTH: Wire = fourth_wire
 
 # Both type checkers complain of a comment that silences nothing: these lines are errors.

@@ -19,6 +19,7 @@ from wire.core.incoming import Incoming
 from wire.core.provider import with_regions
 from wire.errors import WireError
 from wire.gemini import rows as gemini_rows
+from wire.gemini.interactions import rows as interactions_rows
 from wire.http.target import Target, target
 from wire.neutral.decisions import DecideRequest, yes_no
 from wire.neutral.embeddings import EmbedRequest
@@ -208,6 +209,7 @@ BODIES = {
         )
     ],
     "converse": [{"messages": [{"role": "assistant", "content": [{"text": "Hi"}]}]}],
+    "gemini.interactions": [{"input": "Hi", "labels": {"a": "B"}}],
     "gemini": [
         {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}], **each}
         for each in ({"labels": {"a": "b"}}, {"generationConfig": {"logprobs": 99}})
@@ -299,6 +301,7 @@ NAMES: dict[str, Any] = {
     "openai.responses": responses_rows._row,
     "anthropic": anthropic_rows.provider_row,
     "converse": converse_rows.provider_row,
+    "gemini.interactions": interactions_rows._row,
 }
 
 

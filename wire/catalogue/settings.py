@@ -26,6 +26,7 @@ COLUMNS = {
     "openai.responses": "responses",
     "anthropic": "messages",
     "converse": "converse",
+    "gemini.interactions": "interactions",
 }
 """Name of a wire -> its column in the rows."""
 _ENDPOINTS = {
@@ -34,6 +35,7 @@ _ENDPOINTS = {
     "responses": ("Responses takes it", "openai@responses:"),
     "messages": ("Messages takes it", "anthropic:"),
     "converse": ("Converse takes it", "bedrock:"),
+    "interactions": ("Interactions takes it", "gemini@interactions:"),
 }
 """Column -> the endpoint, and the beginning of the names of models that choose it."""
 
@@ -53,6 +55,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     responses: str | None = None
     messages: str | None = None
     converse: str | None = None
+    interactions: str | None = None
     type: Literal["integer", "number", "bool", "text", "list", "object"]
     policy: Policy
     """What a host without the setting gets. Each but `same` leaves a note or an error."""
@@ -93,7 +96,10 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         >>> [each.key for each in table().settings if each.key][:3]
         ['top_k', 'presence_penalty', 'frequency_penalty']
         """
-        columns = (self.chat, self.responses, self.messages, self.gemini, self.converse)
+        columns = (
+            *(self.chat, self.responses, self.messages),
+            *(self.gemini, self.converse, self.interactions),
+        )
         paths = [path for path in columns if path]
         plain = self.type not in ("list", "object") and self.policy in ("drop", "nearest")
         return paths[0] if plain and not self.name and len(paths) > 1 else ""

@@ -177,7 +177,13 @@ def _converse() -> Wire:
     return cast(Wire, converse)
 
 
-_LATER = {"converse": _converse}
+def _interactions() -> Wire:
+    from wire.gemini import interactions
+
+    return cast(Wire, interactions)
+
+
+_LATER = {"converse": _converse, "gemini.interactions": _interactions}
 """Wires that are imported when they are looked up."""
 
 
