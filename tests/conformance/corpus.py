@@ -11,7 +11,15 @@ from __future__ import annotations
 import collections
 from pathlib import Path
 
-from tests.conformance import anthropic, converse, gemini, invoke, openai, responses
+from tests.conformance import (
+    anthropic,
+    converse,
+    gemini,
+    interactions,
+    invoke,
+    openai,
+    responses,
+)
 from tests.conformance.compare import UNKNOWN
 from tests.conformance.records import Record, lines
 from tests.conformance.result import APART, Result
@@ -54,6 +62,7 @@ def scope(record: Record, *, every: bool = False) -> gemini.Checks | str:
         "gemini": [gemini.scope],
         "anthropic": [anthropic.scope],
         "anthropic-compatible": [anthropic.scope],
+        "gemini-interactions": [interactions.scope],
         "bedrock": [invoke.scope, converse.scope, responses.scope],
     }
     of_openai = [responses.scope, openai.scope] if vendor.startswith("openai-") else []

@@ -30,9 +30,14 @@ FILES = {
     "openai.responses": ("openai-responses", "openai-responses-compatible"),
     "anthropic": ("anthropic", "anthropic-compatible"),
     "converse": ("bedrock",),
+    "gemini.interactions": ("gemini-interactions",),
 }
 """Wire -> the files of recorded traffic that have exchanges of it."""
-_OWN = {"openai.responses": "openai@responses", "converse": "bedrock"}
+_OWN = {
+    "openai.responses": "openai@responses",
+    "converse": "bedrock",
+    "gemini.interactions": "gemini@interactions",
+}
 _ASKED = Request(messages=(Message.user("Hi"),))
 
 
@@ -89,6 +94,9 @@ def generating(record: Record) -> str:
         return "anthropic" if anthropic._endpoint(record) == "messages" else ""
     if vendor == "bedrock":
         return "converse" if re.search(r"/converse(-stream)?$", path_of(record)) else ""
+    if vendor == "gemini-interactions":
+        asked = record.get("method") == "POST" and path_of(record).endswith("/interactions")
+        return "gemini.interactions" if asked else ""
     if not vendor.startswith("openai-"):
         return ""
     if responses._endpoint(record) == "create":

@@ -28,12 +28,13 @@ from wire.openai.responses import parts as responses_parts
 from wire.openai.responses.types import Response
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "corpus"
-SAMPLE, OPENAI, RESPONSES, ANTHROPIC, CONVERSE = (
+SAMPLE, OPENAI, RESPONSES, ANTHROPIC, CONVERSE, INTERACTIONS = (
     FOLDER / "sample.jsonl",
     FOLDER / "openai.jsonl",
     FOLDER / "responses.jsonl",
     FOLDER / "anthropic.jsonl",
     FOLDER / "converse.jsonl",
+    FOLDER / "interactions.jsonl",
 )
 SHARED = Path(__file__).parents[3] / "shared" / "corpus"
 # How many records there are at least, how many of endpoints that are not built at most, and how
@@ -48,6 +49,7 @@ RECORDED = {
     "anthropic": (868, 3, 2),
     "anthropic-compatible": (10, 0, 1),
     "bedrock": (700, 66, 2),
+    "gemini-interactions": (28, 0, 0),
 }
 PART = 125
 
@@ -60,8 +62,9 @@ PART = 125
         (RESPONSES, 42, 41),
         (ANTHROPIC, 20, 19),
         (CONVERSE, 24, 24),
+        (INTERACTIONS, 16, 16),
     ],
-    ids=["gemini", "openai", "responses", "anthropic", "converse"],
+    ids=["gemini", "openai", "responses", "anthropic", "converse", "interactions"],
 )
 def test_sample(
     sample: Path, records: int, passed: int, capsys: pytest.CaptureFixture[str]

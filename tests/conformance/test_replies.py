@@ -24,6 +24,7 @@ RECORDED = {
     "openai.responses": (511, 255),
     "anthropic": (499, 286),
     "converse": (312, 110),
+    "gemini.interactions": (14, 11),
 }
 """Wire -> whole answers and streams in the corpus, at least."""
 

@@ -70,6 +70,11 @@ def _converse() -> Api:
     return Api("converse", "", prefix, takes=takes, request_id=id, events=CONTENT_TYPE)
 
 
+def _interactions() -> Api:
+    misses = (ServerToolCall, ServerToolResult, Other)
+    return Api("gemini.interactions", "v1_", misses=misses, events="text/event-stream")
+
+
 GENERATING: Mapping[str, Callable[[], Api]] = {
     "generateContent": _gemini,
     "streamGenerateContent": _gemini,
@@ -78,6 +83,7 @@ GENERATING: Mapping[str, Callable[[], Api]] = {
     "messages": _anthropic,
     "converse": _converse,
     "converseStream": _converse,
+    "interactions": _interactions,
 }
 """Endpoints of vendors that ask for output of a model."""
 STREAMING = frozenset({"streamGenerateContent", "converseStream"})

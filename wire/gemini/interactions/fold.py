@@ -169,10 +169,10 @@ def _arguments(text: str) -> Any:
     """Return the arguments of a call as their JSON; those that are none stay a text."""
     if not text.strip():
         return {}
-    try:
-        return msgspec.Raw(strict_json(text.encode()))
-    except (ValueError, RecursionError):
+    data = text.encode("utf-8", "surrogatepass")
+    if plain(data) is None and text.strip() != "null":
         return well_formed(text)
+    return msgspec.Raw(strict_json(data))
 
 
 # --- interactions ---------------------------------------------------------------------------------

@@ -49,7 +49,7 @@ SentMessage: TypeAlias = tuple[str, Message]
 """Path of a message in the neutral request, and the message."""
 
 _TOOL_NAMES = ToolNames(
-    legal=re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}"),
+    legal=re.compile(r"[A-Za-z0-9_.:-]{1,128}"),
     most=128,
     kept=120,
     note="calls of {name} are sent as {safe}: the wire refuses the original name",

@@ -11,6 +11,7 @@ import msgspec
 from wire.core.arguments import checked_arguments
 from wire.core.lenient import fields_of
 from wire.gemini.interactions.parse import MEDIA, WIRE, media_of, parse_reply
+from wire.gemini.interactions.rules import SKIP
 from wire.gemini.interactions.types import (
     Content,
     GenerationConfig,
@@ -199,7 +200,7 @@ class _Reader:
             yield from self._results_ended()
             content = msgspec.convert(msgspec.to_builtins(step), Content)
             self._bare.append(self._part(content, path))
-        else:
+        elif self._provider or step.signature != SKIP:
             yield from self._results_ended()
             yield from self._bare_ended()
             self._own.append(step)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from wire.core.facts import SDK, TRAFFIC, Facts
+from wire.core.facts import TRAFFIC, Facts
 from wire.gemini.interactions.types.base import InteractionsStruct
 from wire.gemini.interactions.types.request import (
     AgentConfig,
@@ -26,7 +26,7 @@ class Interaction(InteractionsStruct, frozen=True, kw_only=True):
 
     id: str | None = None
     """Absent, or empty, if the interaction is not stored."""
-    object: Annotated[str | None, Facts(source=TRAFFIC)] = None
+    object: str | None = None
     """`interaction`."""
     status: str | None = None
     """`in_progress`, `queued`, `requires_action`, `completed`, `failed`, `cancelled`, `incomplete`,
@@ -61,6 +61,13 @@ class Interaction(InteractionsStruct, frozen=True, kw_only=True):
     webhook_config: WebhookConfig | None = None
     cached_content: str | None = None
     labels: dict[str, str] | None = None
+
+    @property
+    def text(self) -> str:
+        """The text of the model, without thoughts."""
+        steps = (step for step in self.steps or () if step.type == "model_output")
+        contents = (each for step in steps for each in step.content or ())
+        return "".join(each.text or "" for each in contents if each.type == "text")
 
     def charges(self) -> Charges:
         """Return the facts of the interaction, besides its token counts, that decide its price."""
@@ -153,11 +160,17 @@ class InteractionEvent(InteractionsStruct, frozen=True, kw_only=True):
     """The end of the stream."""
     metadata: EventMetadata | None = None
 
+    @property
+    def text(self) -> str:
+        """The text that the event adds to the output of the model."""
+        delta = self.delta
+        return delta.text or "" if delta is not None and delta.type == "text" else ""
+
 
 class EventMetadata(InteractionsStruct, frozen=True, kw_only=True):
     """Facts beside an event."""
 
-    total_usage: Annotated[Usage | None, Facts(source=SDK)] = None
+    total_usage: Usage | None = None
     """Since July 2026."""
     usage: Annotated[Usage | None, Facts(source=TRAFFIC)] = None
     """The older name of `total_usage`."""

@@ -9,10 +9,12 @@ from wire.gemini.interactions.types.base import InteractionsStruct
 
 
 class Content(InteractionsStruct, frozen=True, kw_only=True):
-    """A text, media or, in results of functions, a function. `type` names the kind."""
+    """A text or media. `type` names the kind."""
+
+    remembers = True
 
     type: str | None = None
-    """`text`, `image`, `audio`, `document`, `video`, `function`."""
+    """`text`, `image`, `audio`, `document`, `video`."""
     text: str | None = None
     annotations: list[Annotation] | None = None
     """The sources of the text."""
@@ -30,16 +32,8 @@ class Content(InteractionsStruct, frozen=True, kw_only=True):
     """Of audio."""
     sample_rate: int | None = None
     """Of audio."""
-    rate: int | None = None
-    """The older name of `sample_rate`, in events."""
-
-    # --- a video, or a function
     name: str | None = None
-    description: str | None = None
-    short_description: str | None = None
-    parameters: Any = None
-    """JSON Schema."""
-    defer_loading: bool | None = None
+    """Of a video."""
 
     # --- beyond the reference
     call_id: Annotated[str | None, Facts(source=TRAFFIC)] = None

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from wire.core.facts import TRAFFIC, Facts
 from wire.gemini.interactions.types.base import InteractionsStruct
-from wire.gemini.interactions.types.content import Content
+from wire.gemini.interactions.types.content import Annotation, Content, MediaProcessing
 
 
 class Step(InteractionsStruct, frozen=True, kw_only=True):
@@ -14,6 +14,8 @@ class Step(InteractionsStruct, frozen=True, kw_only=True):
 
     A step may lack any field, also a required one: streams fill it in later.
     """
+
+    remembers = True
 
     type: str | None = None
     """`user_input`, `model_output`, `thought`, `function_call`, `function_result`, and calls and
@@ -49,17 +51,25 @@ class Step(InteractionsStruct, frozen=True, kw_only=True):
     is_error: bool | None = None
 
     # --- a content of the user that stands in place of a step
-    text: Annotated[str | None, Facts(source=TRAFFIC)] = None
+    text: str | None = None
     """The server takes a list of contents as one turn of the user; a step `user_input` with the
     contents says the same.
     """
-    data: Annotated[str | None, Facts(source=TRAFFIC, base64=True)] = None
+    annotations: list[Annotation] | None = None
     """As `text`."""
-    uri: Annotated[str | None, Facts(source=TRAFFIC)] = None
+    data: Annotated[str | None, Facts(base64=True)] = None
     """As `text`."""
-    mime_type: Annotated[str | None, Facts(source=TRAFFIC)] = None
+    uri: str | None = None
     """As `text`."""
-    resolution: Annotated[str | None, Facts(source=TRAFFIC)] = None
+    mime_type: str | None = None
+    """As `text`."""
+    resolution: str | None = None
+    """As `text`."""
+    processing: str | MediaProcessing | None = None
+    """As `text`."""
+    channels: int | None = None
+    """As `text`."""
+    sample_rate: int | None = None
     """As `text`."""
 
 
@@ -81,7 +91,7 @@ class Delta(InteractionsStruct, frozen=True, kw_only=True):
     server's tools.
     """
     text: str | None = None
-    annotations: list[Any] | None = None
+    annotations: list[Annotation] | None = None
     content: Content | None = None
     """Of `thought_summary`: one content, whole."""
     signature: Annotated[str | None, Facts(base64=True)] = None
