@@ -37,6 +37,7 @@ from wire.core.call import Call, StreamCall
 from wire.core.memory import WireStruct
 from wire.core.retry import NONE
 from wire.errors import RuleError, WireError
+from wire.gemini import interactions
 from wire.gemini.uploads import start_upload
 from wire.neutral.decisions import DecideRequest, one_of, scale, yes_no
 from wire.neutral.messages import Message, Reply, ToolResult
@@ -49,6 +50,7 @@ MODELS = {
     "openai@responses": "gpt-5.2",
     "anthropic": "claude-opus-4-8",
     "bedrock": "us.anthropic.claude-opus-4-6-v1",
+    "gemini@interactions": "gemini-3.8-flash",
 }
 PLACES = {name: {"region": "us-east-1"} for name in ("bedrock", "bedrock@invoke")}
 AnyCall = Call[Any] | StreamCall[Any, Any]
@@ -92,6 +94,13 @@ def calls_of(name: str) -> tuple[AnyCall, ...]:
     if name == "openai@responses":
         asking = responses.ResponseRequest(model=model, input="Hi")
         return (responses.create_response(asking), responses.stream_response(asking), *neutral)
+    if name == "gemini@interactions":
+        first = interactions.InteractionRequest(model=model, input="Hi")
+        return (
+            interactions.create_interaction(first),
+            interactions.stream_interaction(first),
+            *neutral,
+        )
     if name == "bedrock":
         said = converse.ConverseRequest(
             messages=[converse.Message(role="user", content=[converse.ContentBlock(text="Hi")])]
@@ -116,6 +125,7 @@ def _recorded() -> Iterator[tuple[str, str, int, bytes]]:
         "responses": "openai@responses",
         "anthropic": "anthropic",
         "converse": "bedrock",
+        "interactions": "gemini@interactions",
     }
     vendors = {"gemini": "gemini", "anthropic": "anthropic", "openai-responses": "openai@responses"}
     for file in (*wires, "calls"):
@@ -137,6 +147,7 @@ _GENERATING = (
     "messages",
     "converse",
     "converse-stream",
+    "interactions.create",
 )
 
 
