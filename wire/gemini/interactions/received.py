@@ -121,11 +121,12 @@ def parse_request(
 
 def _leave_out(sent: InteractionRequest, given: Unread) -> None:
     """Refuse or mark as unread what only models of the client's own API have."""
-    for name in ("agent", "continuation_token"):
-        if getattr(sent, name):
-            if not given.own:
-                given.refuse(name, "only Google's server has it")
-            given.add(name)
+    if sent.agent:
+        given.refuse("agent", "an agent has no neutral form", "name a model")
+    if sent.continuation_token:
+        if not given.own:
+            given.refuse("continuation_token", "only Google's server has it")
+        given.add("continuation_token")
     if sent.background:
         given.tell("background", "left out: the client waits for the answer")
 
