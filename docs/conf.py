@@ -21,6 +21,7 @@ from wire.converse import types as converse
 from wire.core.facts import Facts, facts_of
 from wire.core.memory import WireStruct
 from wire.gemini import types as gemini
+from wire.gemini.interactions import types as interactions
 from wire.ollama import types as ollama
 from wire.openai.chat import types as openai
 from wire.openai.responses import types as responses
@@ -89,6 +90,7 @@ PACKAGES = {
     "wire.anthropic.types": anthropic,
     "wire.converse.types": converse,
     "wire.ollama.types": ollama,
+    "wire.gemini.interactions.types": interactions,
 }
 SEARCHED = ("wire", "wire.errors", "wire.tools", "wire.agent", "wire.sessions", "wire.testing")
 """Packages whose names docstrings use without the package."""

@@ -34,6 +34,7 @@ from wire import anthropic, around, converse, gemini, ollama, openai
 from wire.core.flow import FlowRun
 from wire.core.lenient import Unreadable
 from wire.errors import WireError
+from wire.gemini import interactions
 from wire.neutral.messages import Message, Text, ToolCall, ToolResult
 from wire.neutral.request import Request
 from wire.neutral.serving import ReceivedRequest, ResponseHead
@@ -330,6 +331,16 @@ def converse_count() -> Any:
     return converse.CountTokensRequest(input=converse.CountTokensInput(converse=prompt))
 
 
+def interaction_request() -> Any:
+    return interactions.InteractionRequest(model=GEMINI, input="Hi")
+
+
+def interaction() -> Any:
+    hi = interactions.types.Content(type="text", text="Hi")
+    step = interactions.types.Step(type="model_output", content=[hi])
+    return interactions.Interaction(status="completed", steps=[step])
+
+
 def converse_answer() -> Any:
     hi = converse.Message(role="assistant", content=[converse.ContentBlock(text="Hi")])
     return converse.ConverseResponse(
@@ -597,6 +608,13 @@ SOUND: dict[str, Callable[[], Any]] = {
     "ollama.parse_reply.response": ollama_answer,
     "ollama.EventReader.feed.line": ollama.ChatResponse,
     "ollama.models_call.cursor": str,
+    "gemini.interactions.check.request": interaction_request,
+    "gemini.interactions.create_interaction.request": interaction_request,
+    "gemini.interactions.stream_interaction.request": interaction_request,
+    "gemini.interactions.parse_reply.interaction": interaction,
+    "gemini.interactions.EventReader.feed.event": interactions.InteractionEvent,
+    "gemini.interactions.models_call.cursor": str,
+    "gemini.interactions.stream_again.last_event_id": str,
     "converse.check.request": converse_request,
     "converse.converse.request": converse_request,
     "converse.converse_stream.request": converse_request,
@@ -931,6 +949,7 @@ RAISED: dict[str, type[Exception]] = {
     "anthropic.parse_message": Unreadable,
     "converse.parse_message": Unreadable,
     "ollama.parse_message": Unreadable,
+    "gemini.interactions.parse_message": Unreadable,
 }
 """Callables that raise another exception by their documentation: the one that is their argument, or
 one that their caller, which reads a file, turns into its own.

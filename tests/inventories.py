@@ -26,6 +26,7 @@ FULL = {
     "openai.responses": REFERENCES / "openai-responses.fields.json",
     "anthropic": REFERENCES / "anthropic-messages.fields.json",
     "converse": REFERENCES / "bedrock.fields.json",
+    "gemini.interactions": REFERENCES / "gemini-interactions.fields.json",
 }
 NEWER = REFERENCES / "anthropic-messages-2026-11.delta.json"
 """What the SDK of November has beyond Anthropic's list of August, as annotations of Python."""
@@ -120,6 +121,12 @@ ROOTS = {
         "ValidationException",
         "ModelErrorException",
         "ModelStreamErrorException",
+    ),
+    "gemini.interactions": (
+        "CreateModelInteraction",
+        "CreateAgentInteraction",
+        "Interaction",
+        "InteractionSseEvent",
     ),
 }
 """The same of the other wires, by the reference's own names for them."""
@@ -341,6 +348,8 @@ def reduced(wire: str) -> dict[str, Any]:
         return _responses(full)
     if wire == "converse":
         return _converse(full)
+    if wire == "gemini.interactions":
+        return _interactions(full)
     return _gemini(full) if wire == "gemini" else _named(full, ROOTS[wire])
 
 
@@ -419,6 +428,51 @@ def _converse(full: dict[str, Any]) -> dict[str, Any]:
     }
     meta = {"source": full["_meta"]["source"], "commit_date": full["_meta"]["extracted"]}
     return _named({"_meta": meta, "roots": {}, "schemas": schemas}, ROOTS["converse"])
+
+
+_OF_INTERACTIONS = {
+    "int": "integer",
+    "bool": "boolean",
+    "any JSON": "any",
+    "AudioMediaProcessing": "AudioStaticMediaProcessing",
+    "DocumentMediaProcessing": "DocumentStaticMediaProcessing",
+    "MediaProcessing": "StaticMediaProcessing",
+}
+"""Names of the list of Interactions, and the same here."""
+
+
+def _interactions(full: dict[str, Any]) -> dict[str, Any]:
+    """The list of Interactions; fields that only the SDK computes are left out."""
+
+    def enum_of(match: re.Match[str]) -> str:
+        return f"enum({', '.join(json.dumps(each) for each in match[1].split('|'))})"
+
+    def kind(text: str) -> str:
+        text = re.sub(r"\?? *(deprecated)?$", "", text)
+        text = re.sub(r"\(base64\)|\(date-time\)", "", text)
+        text = re.sub(r"@open-enum \w+", "string", text)
+        text = re.sub(r"enum\(([^)]*)\)", enum_of, text)
+        text = text.replace("{string: ", "map[string, ").replace("}", "]")
+        text = re.sub(r"(?<!map)(?<!array)\[(?!string,)", "array[", text)
+        for name, ours in _OF_INTERACTIONS.items():
+            text = re.sub(rf"(?<![\w\"]){name}(?!\w)", ours, text)
+        return text
+
+    schemas: dict[str, Any] = {}
+    for name, fields in full.items():
+        if name.startswith("@union ") and "." not in name:
+            members = " | ".join(fields.values())
+            schemas[name.removeprefix("@union ")] = {"kind": "alias", "type": members}
+        elif not name.startswith("@") and "." not in name:
+            own = {
+                key: {"type": kind(each)}
+                for key, each in fields.items()
+                if "sdk-only" not in each and key != "*"
+            }
+            schemas[name] = {"kind": "object", "fields": own}
+    meta = {"source": "google-genai 3.4.0, read by script", "commit_date": "2026-11-21"}
+    roots = ROOTS["gemini.interactions"]
+    return _named({"_meta": meta, "roots": {}, "schemas": schemas}, roots)
 
 
 def _responses(full: dict[str, Any]) -> dict[str, Any]:

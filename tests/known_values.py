@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 
 from tests.anthropic.test_inventory import ROOTS as ANTHROPIC
 from tests.converse.test_inventory import ROOTS as CONVERSE
+from tests.gemini.interactions.test_inventory import ROOTS as INTERACTIONS
 from tests.inventories import Walk, inventory
 from tests.openai.chat.test_inventory import ROOTS as OPENAI
 from tests.openai.responses.test_inventory import ROOTS as RESPONSES
@@ -25,6 +26,7 @@ ROOTS: dict[str, dict[str, typing.Any]] = {
     "openai.responses": RESPONSES,
     "anthropic": ANTHROPIC,
     "converse": CONVERSE,
+    "gemini.interactions": INTERACTIONS,
 }
 
 FURTHER: dict[str, dict[str, Iterable[str]]] = {
@@ -65,6 +67,10 @@ FURTHER: dict[str, dict[str, Iterable[str]]] = {
         "ToolUseBlock.type": ("tool_use",),
         "ToolUseBlockStart.type": ("tool_use",),
         "VideoBlock.format": ("video/mp4",),
+    },
+    "gemini.interactions": {
+        "Delta.type": ("text_annotation",),
+        "InteractionEvent.event_type": ("interaction.in_progress", "interaction.requires_action"),
     },
 }
 """Values that the references lack: they are in recorded traffic, or the library handles them."""

@@ -28,6 +28,7 @@ from wire.converse import types as converse
 from wire.core.facts import DOCS, SDK, TRAFFIC, facts_of
 from wire.core.memory import WireStruct
 from wire.gemini import types as gemini
+from wire.gemini.interactions import types as interactions
 from wire.ollama import types as ollama
 from wire.openai.chat import types as openai
 from wire.openai.responses import types as responses
@@ -50,6 +51,7 @@ TYPES: dict[str, ModuleType] = {
     "anthropic": anthropic,
     "converse": converse,
     "ollama": ollama,
+    "gemini.interactions": interactions,
 }
 TITLES = {
     "gemini": "Gemini: generateContent and its family",
@@ -58,6 +60,7 @@ TITLES = {
     "anthropic": "Anthropic: Messages",
     "converse": "Amazon Bedrock: Converse",
     "ollama": "Ollama",
+    "gemini.interactions": "Gemini: Interactions",
 }
 SOURCES = {
     "": "reference",
@@ -104,8 +107,9 @@ and what becomes of a named one at a host without it. `settings.NAME` is a key o
 to take them. The [guide](guide/settings.md) shows how to use both; `python -m tests.pages` writes
 this page.
 
-| setting | Gemini | chat | Responses | Messages | Converse | Ollama | known | else | source |
-|---|---|---|---|---|---|---|---|---|---|
+| setting | Gemini | chat | Responses | Messages | Converse | Interactions | Ollama | known | else \
+| source |
+|---|---|---|---|---|---|---|---|---|---|---|
 {rows}
 """
 ELSEWHERE = {
@@ -131,7 +135,10 @@ def settings() -> str:
     """The page of all settings, by wire."""
     rows = []
     for row in settings_table().settings:
-        paths = (row.gemini, row.chat, row.responses, row.messages, row.converse, row.ollama)
+        paths = (
+            *(row.gemini, row.chat, row.responses),
+            *(row.messages, row.converse, row.interactions, row.ollama),
+        )
         known = [
             *(f"{column} {least} to {most}" for column, (least, most) in row.bounds.items()),
             *(f"{column}: {', '.join(words)}" for column, words in row.values.items()),
@@ -178,11 +185,13 @@ NAMES = {
     "anthropic": ("Anthropic", "Tool"),
     "converse": ("Converse", "ToolConfig"),
     "ollama": ("Ollama", "ChatRequest"),
+    "gemini.interactions": ("Interactions", "Step"),
 }
 SECTIONS = {
     "request": "Requests",
     "options": "Options",
     "items": "Items",
+    "steps": "Steps",
     "content": "Content",
     "message": "Messages",
     "tools": "Tools",

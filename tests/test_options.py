@@ -140,6 +140,7 @@ VENDORS = (
     "wire.anthropic.types",
     "wire.converse.types",
     "wire.ollama.types",
+    "wire.gemini.interactions.types",
 )
 """Their fields have the names and meanings of the vendor's reference."""
 

@@ -302,7 +302,8 @@ def test_bad_values_of_server_tools_are_refused(make: Callable[[], Any], words: 
 
 
 def test_the_rows_say_which_tools_each_host_runs() -> None:
-    wires = {name: f"wire.{name}" for name in ("anthropic", "converse", "gemini")}
+    own = ("anthropic", "converse", "gemini", "gemini.interactions")
+    wires = {name: f"wire.{name}" for name in own}
     offered: dict[str, str] = {}
     for name, row in PROVIDERS.items():
         if row.wire == "ollama":  # whose servers run none
@@ -316,6 +317,7 @@ def test_the_rows_say_which_tools_each_host_runs() -> None:
     vendors = {
         "gemini": "web_search code url_context file_search",
         "gemini@vertex": "web_search code url_context",
+        "gemini@interactions": "web_search code url_context file_search",
         "openai": "web_search",
         "openai@responses": "web_search code file_search",
         "anthropic": "web_search url_context code",

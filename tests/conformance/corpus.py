@@ -11,7 +11,16 @@ from __future__ import annotations
 import collections
 from pathlib import Path
 
-from tests.conformance import anthropic, converse, gemini, invoke, ollama, openai, responses
+from tests.conformance import (
+    anthropic,
+    converse,
+    gemini,
+    interactions,
+    invoke,
+    ollama,
+    openai,
+    responses,
+)
 from tests.conformance.compare import UNKNOWN
 from tests.conformance.records import Record, lines
 from tests.conformance.result import APART, Result
@@ -55,6 +64,7 @@ def scope(record: Record, *, every: bool = False) -> gemini.Checks | str:
         "anthropic": [anthropic.scope],
         "anthropic-compatible": [anthropic.scope],
         "ollama": [ollama.scope],
+        "gemini-interactions": [interactions.scope],
         "bedrock": [invoke.scope, converse.scope, responses.scope],
     }
     of_openai = [responses.scope, openai.scope] if vendor.startswith("openai-") else []

@@ -31,9 +31,15 @@ FILES = {
     "anthropic": ("anthropic", "anthropic-compatible"),
     "converse": ("bedrock",),
     "ollama": ("ollama",),
+    "gemini.interactions": ("gemini-interactions",),
 }
 """Wire -> the files of recorded traffic that have exchanges of it."""
-_OWN = {"openai.responses": "openai@responses", "converse": "bedrock", "ollama": "ollama@native"}
+_OWN = {
+    "openai.responses": "openai@responses",
+    "converse": "bedrock",
+    "ollama": "ollama@native",
+    "gemini.interactions": "gemini@interactions",
+}
 _ASKED = Request(messages=(Message.user("Hi"),))
 
 
@@ -92,6 +98,9 @@ def generating(record: Record) -> str:
         return "converse" if re.search(r"/converse(-stream)?$", path_of(record)) else ""
     if vendor == "ollama":
         return "ollama" if path_of(record).endswith("/api/chat") else ""
+    if vendor == "gemini-interactions":
+        asked = record.get("method") == "POST" and path_of(record).endswith("/interactions")
+        return "gemini.interactions" if asked else ""
     if not vendor.startswith("openai-"):
         return ""
     if responses._endpoint(record) == "create":

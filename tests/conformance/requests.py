@@ -285,6 +285,13 @@ SENT_AS: Mapping[str, Sequence[tuple[str, Sequence[str]]]] = {
         (r"tools\[\].parameters.*", ("tools[].function.parameters",)),
         (r"messages\[\](.parts\[\].*)?", ("messages",)),
     ),
+    "gemini.interactions": (
+        (r"effort", ("generation_config.thinking_level",)),
+        (r"tool_choice", ("generation_config.tool_choice",)),
+        (r"max_tokens", ("generation_config.max_output_tokens",)),
+        (r"tier", ("service_tier",)),
+        (r"messages\[\](.parts\[\].*)?", ("input",)),
+    ),
 }
 """Wire -> pattern of the path of a note -> patterns of what is written for it; without a row it is
 the same path. `model` warns, and nothing of the body is another for it."""
@@ -399,6 +406,12 @@ ABSENT: Mapping[str, Sequence[Absent]] = {
         Absent(r".*\.type", ("function",), "the only one"),
         Absent(r".*\.description", ("",), "says nothing"),
         Absent(r".*\.content", ("",), "says nothing"),
+    ),
+    "gemini.interactions": (
+        Absent(r"store", (True, False), "whoever serves the client stores its interactions"),
+        Absent(r"previous_interaction_id", (...,), "whoever serves the client knows that one"),
+        Absent(r"stream", (False,), "default of the API"),
+        Absent(r"generation_config.thinking_summaries", ("auto", "none"), "comes with a level"),
     ),
 }
 
@@ -672,6 +685,18 @@ def _converse_words(value: Any) -> Any:
 
 
 Form = tuple[Callable[[Any], Any], str]
+
+
+def _steps_of_input(body: Any) -> Any:
+    given = body.get("input")
+    if isinstance(given, str):
+        given = {"type": "text", "text": given}
+    contents = [given] if isinstance(given, dict) else given or []
+    if all(each.get("type") in ("text", "image") for each in contents):
+        return {**body, "input": [{"type": "user_input", "content": contents}]}
+    return body
+
+
 FORMS: Mapping[str, Sequence[Form]] = {
     "gemini": (
         (_camel, "the server takes both spellings of its keys"),
@@ -698,5 +723,6 @@ FORMS: Mapping[str, Sequence[Form]] = {
         (lambda body: _each(body, _converse_words), "texts of documents and of schemas"),
     ),
     "ollama": (),
+    "gemini.interactions": ((_steps_of_input, "a text or contents are one turn of the user"),),
 }
 """Wire -> what brings a body into one form, and why it means the same."""

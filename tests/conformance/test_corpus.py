@@ -28,13 +28,14 @@ from wire.openai.responses import parts as responses_parts
 from wire.openai.responses.types import Response
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "corpus"
-SAMPLE, OPENAI, RESPONSES, ANTHROPIC, CONVERSE, OLLAMA = (
+SAMPLE, OPENAI, RESPONSES, ANTHROPIC, CONVERSE, OLLAMA, INTERACTIONS = (
     FOLDER / "sample.jsonl",
     FOLDER / "openai.jsonl",
     FOLDER / "responses.jsonl",
     FOLDER / "anthropic.jsonl",
     FOLDER / "converse.jsonl",
     FOLDER / "ollama.jsonl",
+    FOLDER / "interactions.jsonl",
 )
 SHARED = Path(__file__).parents[3] / "shared" / "corpus"
 # How many records there are at least, how many of endpoints that are not built at most, and how
@@ -50,6 +51,7 @@ RECORDED = {
     "anthropic-compatible": (10, 0, 1),
     "bedrock": (700, 66, 2),
     "ollama": (56, 0, 2),
+    "gemini-interactions": (28, 0, 0),
 }
 PART = 125
 
@@ -63,8 +65,9 @@ PART = 125
         (ANTHROPIC, 20, 19),
         (CONVERSE, 24, 24),
         (OLLAMA, 9, 9),
+        (INTERACTIONS, 16, 16),
     ],
-    ids=["gemini", "openai", "responses", "anthropic", "converse", "ollama"],
+    ids=["gemini", "openai", "responses", "anthropic", "converse", "ollama", "interactions"],
 )
 def test_sample(
     sample: Path, records: int, passed: int, capsys: pytest.CaptureFixture[str]

@@ -25,6 +25,7 @@ RECORDED = {
     "anthropic": (499, 286),
     "converse": (312, 110),
     "ollama": (20, 15),
+    "gemini.interactions": (14, 11),
 }
 """Wire -> whole answers and streams in the corpus, at least."""
 

@@ -150,6 +150,11 @@ def test_forms_that_mean_the_same() -> None:
         ),
     }
     same["ollama"] = {"messages": [], "stream": True}, {"messages": [], "truncate": False}
+    content = [{"type": "text", "text": "Hi"}]
+    same["gemini.interactions"] = (
+        {"input": "Hi", "store": True},
+        {"input": [{"type": "user_input", "content": content}], "store": False},
+    )
     same["converse"] = {"messages": [], "system": []}, {"messages": []}
     for wire, (one, other) in same.items():
         assert requests.differences(wire, one, other) == [], wire

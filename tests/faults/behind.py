@@ -26,6 +26,7 @@ CLIENTS = {
     "anthropic": ("anthropic:m", ""),
     "converse": ("bedrock:m", ""),
     "ollama": ("ollama@native:m", ""),
+    "gemini.interactions": ("gemini@interactions:m", ""),
 }
 """The model of a client of each API, and what follows the address of the gateway."""
 _MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None

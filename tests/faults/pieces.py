@@ -30,8 +30,9 @@ class Pieces:
     def event(self, data: bytes, end: bytes = b"\n") -> bytes:
         """One event of SSE."""
         name = b""
-        if self.names and data[:1] == b"{" and "type" in (known := json.loads(data)):
-            name = b"event: " + known["type"].encode() + end
+        known = json.loads(data) if self.names and data[:1] == b"{" else {}
+        if kind := known.get("type", known.get("event_type")):
+            name = b"event: " + kind.encode() + end
         return name + b"data: " + data + end + end
 
     def events(self, datas: Sequence[bytes], end: bytes = b"\n") -> bytes:
@@ -92,6 +93,9 @@ def _answer(wire: str, text: str) -> dict[str, Any]:
         message = {"role": "assistant", "content": [{"text": text}]}
         usage = {"inputTokens": 3, "outputTokens": 2, "totalTokens": 5}
         return {"output": {"message": message}, "stopReason": "end_turn", "usage": usage}
+    if wire == "gemini.interactions":
+        step = {"type": "model_output", "content": [{"type": "text", "text": text}]}
+        return {"id": "v1_1", "status": "completed", "model": "m", "steps": [step]}
     return {
         "id": "msg_1",
         "type": "message",
@@ -110,6 +114,8 @@ _ANTHROPIC |= {429: "rate_limit_error", 500: "api_error", 503: "overloaded_error
 _RESPONSES = {400: "invalid_prompt", 401: "invalid_api_key", 404: "model_not_found"}
 _RESPONSES |= {429: "rate_limit_exceeded", 500: "server_error", 503: "overloaded"}
 
+_WORDS = {400: "invalid_request", 401: "authentication", 404: "not_found"}
+_WORDS |= {429: "rate_limit_exceeded", 500: "internal", 503: "unavailable"}
 _BEDROCK = {400: "ValidationException", 401: "UnrecognizedClientException"}
 _BEDROCK |= {404: "ResourceNotFoundException", 429: "ThrottlingException"}
 _BEDROCK |= {500: "InternalServerException", 503: "ServiceUnavailableException"}
@@ -126,6 +132,9 @@ def _error(wire: str, status: int, message: str) -> dict[str, Any]:
         return {"type": "error", "error": {"type": "error", "code": code, "message": message}}
     if wire == "ollama":
         return {"error": message}
+    if wire == "gemini.interactions":
+        error = {"code": _WORDS.get(status, "unknown"), "message": message}
+        return {"event_type": "error", "error": error}
     if wire == "converse":
         name = _BEDROCK.get(status, "InternalServerException")
         return {"code": name, "message": message}
@@ -232,4 +241,31 @@ OLLAMA = Pieces(
     ending=(_line("o."),),
     terminator=(_json(_answer("ollama", "")),),
 )
-WIRES = {pieces.wire: pieces for pieces in (GEMINI, CHAT, RESPONSES, MESSAGES, CONVERSE, OLLAMA)}
+
+
+def _step(kind: str, **more: Any) -> bytes:
+    return _json({"event_type": kind, "index": 0, **more})
+
+
+def _interaction(kind: str, status: str) -> bytes:
+    known = {"id": "v1_1", "status": status, "model": "m"}
+    return _json({"event_type": f"interaction.{kind}", "interaction": known})
+
+
+INTERACTIONS = Pieces(
+    "gemini.interactions",
+    "gemini@interactions:gemini-3.8-flash",
+    opening=(
+        _interaction("created", "in_progress"),
+        _step("step.start", step={"type": "model_output"}),
+        _step("step.delta", delta={"type": "text", "text": "Hel"}),
+    ),
+    ending=(
+        _step("step.delta", delta={"type": "text", "text": "lo."}),
+        _step("step.stop"),
+    ),
+    terminator=(_interaction("completed", "completed"),),
+    names=True,
+)
+_ALL = (GEMINI, CHAT, RESPONSES, MESSAGES, CONVERSE, INTERACTIONS, OLLAMA)
+WIRES = {pieces.wire: pieces for pieces in _ALL}

@@ -38,6 +38,7 @@ from wire.core.call import Call, StreamCall
 from wire.core.memory import WireStruct
 from wire.core.retry import NONE
 from wire.errors import RuleError, WireError
+from wire.gemini import interactions
 from wire.gemini.uploads import start_upload
 from wire.neutral.decisions import DecideRequest, one_of, scale, yes_no
 from wire.neutral.messages import Message, Reply, ToolResult
@@ -51,6 +52,7 @@ MODELS = {
     "anthropic": "claude-opus-4-8",
     "bedrock": "us.anthropic.claude-opus-4-6-v1",
     "ollama@native": "qwen3:8b",
+    "gemini@interactions": "gemini-3.8-flash",
 }
 PLACES = {name: {"region": "us-east-1"} for name in ("bedrock", "bedrock@invoke")}
 AnyCall = Call[Any] | StreamCall[Any, Any]
@@ -97,6 +99,13 @@ def calls_of(name: str) -> tuple[AnyCall, ...]:
     if name == "ollama@native":
         asks = ollama.ChatRequest(model=model, messages=[ollama.Message(role="user", content="Hi")])
         return (ollama.chat(asks), ollama.stream_chat(asks), *neutral)
+    if name == "gemini@interactions":
+        first = interactions.InteractionRequest(model=model, input="Hi")
+        return (
+            interactions.create_interaction(first),
+            interactions.stream_interaction(first),
+            *neutral,
+        )
     if name == "bedrock":
         said = converse.ConverseRequest(
             messages=[converse.Message(role="user", content=[converse.ContentBlock(text="Hi")])]
@@ -122,6 +131,7 @@ def _recorded() -> Iterator[tuple[str, str, int, bytes]]:
         "anthropic": "anthropic",
         "converse": "bedrock",
         "ollama": "ollama@native",
+        "interactions": "gemini@interactions",
     }
     vendors = {"gemini": "gemini", "anthropic": "anthropic", "openai-responses": "openai@responses"}
     for file in (*wires, "calls"):
@@ -144,6 +154,7 @@ _GENERATING = (
     "converse",
     "converse-stream",
     "api/chat",
+    "interactions.create",
 )
 
 

@@ -445,6 +445,67 @@ def stream_garbage() -> Any:
     return _broken("garbage; after=2")
 
 
+FLASH = "gemini-3.8-flash"
+TIDE = {"type": "function", "name": "get_weather", "parameters": SCHEMA}
+
+
+@case
+def interactions() -> Any:
+    own = client().interactions
+    first = own.create(model=FLASH, input="Hi")
+    more = own.create(model=FLASH, input="And?", previous_interaction_id=first.id)
+    stored = [step.type for step in own.get(more.id).steps]
+    events = [each.event_type for each in own.create(model=FLASH, input="Hi", stream=True)]
+    return first.status, stored, events[0], events[-1]
+
+
+@case
+def interactions_tools() -> Any:
+    own = client().interactions
+    asked = own.create(model=FLASH, input=QUESTION, tools=[TIDE])
+    calls = [step for step in asked.steps if step.type == "function_call"]
+    results = [
+        {"type": "function_result", "call_id": each.id, "name": each.name, "result": "sunny"}
+        for each in calls
+    ]
+    more = own.create(model=FLASH, tools=[TIDE], input=results, previous_interaction_id=asked.id)
+    return asked.status, [each.arguments for each in calls], more.steps[-1].content[0].text
+
+
+@case
+def interactions_unstored() -> Any:
+    own = client().interactions
+    steps: list[Any] = [{"type": "user_input", "content": [{"type": "text", "text": "Hi"}]}]
+    answer = own.create(model=FLASH, input=steps, store=False)
+    steps += [each.model_dump(exclude_none=True, mode="json") for each in answer.steps]
+    steps.append({"type": "user_input", "content": [{"type": "text", "text": "And?"}]})
+    return own.create(model=FLASH, input=steps, store=False).steps[-1].content[0].text
+
+
+@case
+def interactions_background() -> Any:
+    own = client().interactions
+    run = own.create(agent="deep-research-preview-04-2026", input="Tides", background=True)
+    states = [run.status, own.get(run.id).status, own.get(run.id).status]
+    other = own.create(agent="deep-research-preview-04-2026", input="Tides", background=True)
+    states.append(own.cancel(other.id).status)
+    own.delete(other.id)
+    try:
+        own.get(other.id)
+    except Exception as error:
+        return states, type(error).__name__
+    return states
+
+
+@case
+def interactions_refused() -> Any:
+    try:
+        client().interactions.create(model=FLASH, input="Hi", store=False, background=True)
+    except Exception as error:
+        return type(error).__name__, getattr(error, "status_code", None)
+    return None
+
+
 if __name__ == "__main__":
     for name in sys.argv[2:] or CASES:
         print(json.dumps([name, *_raises(CASES[name])], default=str), flush=True)

@@ -115,6 +115,30 @@ GOOGLE: dict[str, list[Any]] = {
         ],
     ],
     "decisions_refused": ["ok", ["BadRequestError", 400, "invalid_request"]],
+    "interactions": [
+        "ok",
+        [
+            "completed",
+            ["user_input", "thought", "model_output"] * 2,
+            "interaction.created",
+            "interaction.completed",
+        ],
+    ],
+    "interactions_tools": [
+        "ok",
+        [
+            "requires_action",
+            [{"city": "Paris"}, {"city": "Oslo"}],
+            'Your tool get_weather says {"result": "sunny"} and get_weather says '
+            '{"result": "sunny"}.',
+        ],
+    ],
+    "interactions_unstored": ["ok", "This is an emulator, and no model. You said: And?"],
+    "interactions_background": [
+        "ok",
+        [["in_progress", "in_progress", "completed", "cancelled"], "NotFoundError"],
+    ],
+    "interactions_refused": ["ok", ["BadRequestError", 400]],
     "plain": ["ok", [SAID, True, "STOP"]],
     "plain_v1beta": ["ok", SAID],
     "configured": [

@@ -19,6 +19,7 @@ MODELS = {
     "responses": "openai@responses:gpt-5.4",
     "anthropic": "anthropic:claude-sonnet-5",
     "converse": "bedrock:us.anthropic.claude-sonnet-4-6",
+    "interactions": "gemini@interactions:gemini-3.8-flash",
 }
 ECHO = "This is an emulator, and no model. You said: "
 PATHS = {
@@ -27,6 +28,7 @@ PATHS = {
     "responses": "/v1/responses",
     "anthropic": "/v1/messages",
     "converse": "/model/any.model/converse",
+    "interactions": "/v1beta/interactions",
 }
 BODIES: dict[str, dict[str, Any]] = {
     "gemini": {"contents": [{"parts": [{"text": "Hi"}]}]},
@@ -41,6 +43,7 @@ BODIES: dict[str, dict[str, Any]] = {
         "inferenceConfig": {"maxTokens": 500},
         "messages": [{"role": "user", "content": [{"text": "Hi"}]}],
     },
+    "interactions": {"model": "any", "input": "Hi"},
 }
 PLACES: dict[str, dict[str, Any]] = {"converse": {"region": "us-east-1"}}
 """API -> further options of its client."""

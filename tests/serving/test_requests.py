@@ -27,6 +27,7 @@ from wire import (
 from wire.catalogue.stops import ROWS, known, stopped, words_of
 from wire.core.memory import encode
 from wire.errors import RuleError
+from wire.gemini import interactions
 from wire.gemini.received import json_schema
 from wire.gemini.types import Schema
 from wire.neutral.events import events_of
@@ -53,6 +54,7 @@ PARSERS: dict[str, Callable[..., ReceivedRequest]] = {
     "responses": read_by(openai.responses.parse_request),
     "anthropic": read_by(anthropic.parse_request),
     "converse": read_by(converse.parse_request),
+    "interactions": read_by(interactions.parse_request),
 }
 RENDERERS: dict[str, Callable[..., Any]] = {
     "gemini": gemini.render_request,
@@ -60,6 +62,7 @@ RENDERERS: dict[str, Callable[..., Any]] = {
     "responses": responses.render_request,
     "anthropic": anthropic.render_request,
     "converse": converse.render_request,
+    "interactions": interactions.render_request,
 }
 CLIENTS = pytest.mark.parametrize("client", MODELS)
 TIDE = Tool(
@@ -451,6 +454,8 @@ def full(client: str, changes: dict[str, Any], *, config: bool = False) -> bytes
     if client == "converse":
         messages: list[Any] = [{"role": "user", "content": [{"text": "Hi"}]}]
         return msgspec.json.encode({"messages": messages, **changes})
+    if client == "interactions":
+        return msgspec.json.encode({"model": "any", "input": "Hi", **changes})
     messages = [{"role": "user", "content": "Hi"}]
     return msgspec.json.encode({"model": "any", "max_tokens": 9, "messages": messages, **changes})
 
@@ -626,6 +631,17 @@ DECLARED: dict[str, Callable[[str], dict[str, Any]]] = {
                 "content": [{"toolResult": {"toolUseId": "c", "content": [{"text": "a"}]}}],
             },
         ],
+    },
+    "interactions": lambda name: {
+        "tools": [{"type": "function", "name": name}],
+        "input": [
+            {"type": "user_input", "content": [{"type": "text", "text": "Hi"}]},
+            {"type": "function_call", "id": "c", "name": name, "arguments": {}},
+            {"type": "function_result", "call_id": "c", "name": name, "result": "a"},
+        ],
+        "generation_config": {
+            "tool_choice": {"allowed_tools": {"mode": "any", "tools": [name]}},
+        },
     },
 }
 
@@ -809,13 +825,14 @@ def test_schemas_of_google_become_json_schema(
     assert json_schema(msgspec.convert(schema, Schema)) == expected
 
 
-STOPS_OF = ("bedrock", "chat", "gemini", "messages", "responses")
+STOPS_OF = ("bedrock", "chat", "gemini", "interactions", "messages", "responses")
 WIRES_OF: dict[str, Any] = {
     "chat": openai,
     "gemini": gemini,
     "responses": responses,
     "anthropic": anthropic,
     "converse": converse,
+    "interactions": interactions,
 }
 WORDS: dict[str, tuple[str, set[str] | frozenset[str]]] = {
     "chat": ("finish_reason", {"stop", "length", "tool_calls", "content_filter"}),
@@ -823,6 +840,7 @@ WORDS: dict[str, tuple[str, set[str] | frozenset[str]]] = {
     "anthropic": ("stop_reason", words_of("messages")),
     "gemini": ("finishReason", words_of("gemini")),
     "converse": ("stopReason", words_of("bedrock")),
+    "interactions": ("status", words_of("interactions")),
 }
 """The key of a stop word, and those that a client of each vendor knows."""
 

@@ -34,6 +34,7 @@ FILES = {
     "chat": ("openai-chat", "openai-chat-compatible"),
     "responses": ("openai-responses", "openai-responses-compatible"),
     "converse": ("bedrock",),
+    "interactions": ("gemini-interactions",),
 }
 ENDPOINTS = {
     "anthropic": re.compile(r"/messages$"),
@@ -41,6 +42,7 @@ ENDPOINTS = {
     "chat": re.compile(r"/chat/completions$"),
     "responses": re.compile(r"/responses$"),
     "converse": re.compile(r"/converse(-stream)?$"),
+    "interactions": re.compile(r"/interactions$"),
 }
 FREE = {
     *("args", "arguments", "input", "input_schema", "labels", "metadata", "output", "parameters"),
@@ -183,6 +185,7 @@ OWN = {
     "chat": ("openai@chat", "gpt-4o"),
     "responses": ("openai@responses", "gpt-5.4"),
     "converse": ("bedrock", "us.anthropic.claude-sonnet-4-6"),
+    "interactions": ("gemini@interactions", "gemini-3.8-flash"),
 }
 
 

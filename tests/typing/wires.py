@@ -8,6 +8,7 @@ from tests.typing import wire_without_check
 from tests.wires import fourth_wire
 from wire import anthropic, converse, gemini, ollama, openai
 from wire.core.call import Call, StreamCall
+from wire.gemini import interactions
 from wire.neutral.messages import Event, Reply
 from wire.neutral.request import Request
 from wire.wires.contract import WIRES, Wire
@@ -17,6 +18,7 @@ OPENAI: Wire = openai
 ANTHROPIC: Wire = anthropic
 CONVERSE: Wire = converse
 OLLAMA: Wire = ollama
+INTERACTIONS: Wire = interactions
 FOURTH: Wire = fourth_wire
 
 # Both type checkers complain of a comment that silences nothing: these lines are errors.

@@ -19,6 +19,7 @@ from wire.core.incoming import Incoming
 from wire.core.provider import with_regions
 from wire.errors import WireError
 from wire.gemini import rows as gemini_rows
+from wire.gemini.interactions import rows as interactions_rows
 from wire.http.target import Target, target
 from wire.neutral.decisions import DecideRequest, yes_no
 from wire.neutral.embeddings import EmbedRequest
@@ -210,6 +211,7 @@ BODIES = {
     ],
     "converse": [{"messages": [{"role": "assistant", "content": [{"text": "Hi"}]}]}],
     "ollama": [{"messages": [{"role": "user", "content": "Hi"}], "options": {"num_cxt": 9}}],
+    "gemini.interactions": [{"input": "Hi", "labels": {"a": "B"}}],
     "gemini": [
         {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}], **each}
         for each in ({"labels": {"a": "b"}}, {"generationConfig": {"logprobs": 99}})
@@ -302,6 +304,7 @@ NAMES: dict[str, Any] = {
     "anthropic": anthropic_rows.provider_row,
     "converse": converse_rows.provider_row,
     "ollama": ollama_rows.provider_row,
+    "gemini.interactions": interactions_rows._row,
 }
 
 

@@ -33,6 +33,7 @@ from wire import (
 from wire.core.call import Call, StreamCall
 from wire.core.provider import with_regions
 from wire.errors import ConfigurationError, NotFoundError, RuleError
+from wire.gemini import interactions
 from wire.neutral.messages import Done, Message, TextDelta
 from wire.neutral.request import Request
 from wire.openai import responses
@@ -47,6 +48,7 @@ MODELS = {
     "openai": "gpt-5.4",
     "openai.responses": "gpt-5.6",
     "anthropic": "claude-sonnet-4-5",
+    "gemini.interactions": "gemini-3.8-flash",
     "converse": "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
     "ollama": "qwen3:8b",
     "fourth": "m",
@@ -55,6 +57,7 @@ OWN_ROWS = {name: name for name in MODELS} | {
     "openai.responses": "openai@responses",
     "converse": "bedrock",
     "ollama": "ollama@native",
+    "gemini.interactions": "gemini@interactions",
 }
 """Name of a wire -> the row of its own vendor."""
 STYLES = ["sync", "asyncio", "trio"]
@@ -198,6 +201,9 @@ def raw_request(name: str) -> Any:
         ),
         "converse": lambda: converse.ConverseRequest(
             messages=[converse.Message(role="user", content=[converse.ContentBlock(text="Hi")])],
+        ),
+        "gemini.interactions": lambda: interactions.InteractionRequest(
+            model=MODELS["gemini.interactions"], input="Hi"
         ),
         "fourth": lambda: fourth_wire.Question(model="m", text="Hi"),
     }[name]()

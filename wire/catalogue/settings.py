@@ -27,6 +27,7 @@ COLUMNS = {
     "anthropic": "messages",
     "converse": "converse",
     "ollama": "ollama",
+    "gemini.interactions": "interactions",
 }
 """Name of a wire -> its column in the rows."""
 _ENDPOINTS = {
@@ -36,6 +37,7 @@ _ENDPOINTS = {
     "messages": ("Messages takes it", "anthropic:"),
     "converse": ("Converse takes it", "bedrock:"),
     "ollama": ("Ollama's own API takes it", "ollama@native:"),
+    "interactions": ("Interactions takes it", "gemini@interactions:"),
 }
 """Column -> the endpoint, and the beginning of the names of models that choose it."""
 
@@ -56,6 +58,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     messages: str | None = None
     converse: str | None = None
     ollama: str | None = None
+    interactions: str | None = None
     type: Literal["integer", "number", "bool", "text", "list", "object"]
     policy: Policy
     """What a host without the setting gets. Each but `same` leaves a note or an error."""
@@ -97,11 +100,8 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         ['top_k', 'presence_penalty', 'frequency_penalty']
         """
         columns = (
-            self.chat,
-            self.responses,
-            self.messages,
-            self.gemini,
-            self.converse,
+            *(self.chat, self.responses, self.messages),
+            *(self.gemini, self.converse, self.interactions),
             self.ollama,
         )
         paths = [path for path in columns if path]

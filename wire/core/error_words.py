@@ -129,6 +129,24 @@ STATUS_OF_WORD: Mapping[str, int] = {
     "timeout_error": 504,
     "overloaded": 529,
     "overloaded_error": 529,
+    # codes of Gemini's Interactions
+    **dict.fromkeys(
+        (
+            "invalid_request",
+            "parameter_unknown",
+            "content_blocked",
+            "safety",
+            "recitation",
+            "prohibited_content",
+            "blocklist",
+            "missing_thought_signature",
+        ),
+        400,
+    ),
+    "authentication": 401,
+    "payment_required": 402,
+    "quota_exceeded": 429,
+    "not_implemented": 501,
     # exceptions of AWS, whole and in event streams
     "validationexception": 400,
     "servicequotaexceededexception": 400,

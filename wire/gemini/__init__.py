@@ -50,6 +50,7 @@ _NAMES = {
 }
 _MODULES = {
     "batching": "wire.gemini.batching",
+    "interactions": "wire.gemini.interactions",
     "types": "wire.gemini.types",
 }
 

@@ -41,7 +41,9 @@ RPC_CODES = {
 """google.rpc code -> its word and HTTP status (google/rpc/code.proto)."""
 
 
-class _Errors(ErrorReader[Status]):
+class GeminiErrors(ErrorReader[Status]):
+    """The errors of Google's APIs."""
+
     kind = Status
     message_keys: ClassVar[tuple[str, ...]] = ("message",)
     type_keys: ClassVar[tuple[str, ...]] = ()
@@ -93,7 +95,7 @@ class _Errors(ErrorReader[Status]):
         return tuple(error.details or ())
 
 
-ERRORS = _Errors()
+ERRORS = GeminiErrors()
 
 
 @checked_arguments()

@@ -76,6 +76,11 @@ def _ollama() -> Api:
     return Api("ollama", takes=takes, events=NDJSON)
 
 
+def _interactions() -> Api:
+    misses = (ServerToolCall, ServerToolResult, Other)
+    return Api("gemini.interactions", "v1_", misses=misses, events="text/event-stream")
+
+
 GENERATING: Mapping[str, Callable[[], Api]] = {
     "generateContent": _gemini,
     "streamGenerateContent": _gemini,
@@ -85,6 +90,7 @@ GENERATING: Mapping[str, Callable[[], Api]] = {
     "converse": _converse,
     "converseStream": _converse,
     "ollama.chat": _ollama,
+    "interactions": _interactions,
 }
 """Endpoints of vendors that ask for output of a model."""
 STREAMING = frozenset({"streamGenerateContent", "converseStream"})

@@ -183,7 +183,17 @@ def _ollama() -> Wire:
     return cast(Wire, ollama)
 
 
-_LATER = {"converse": _converse, "ollama": _ollama}
+def _interactions() -> Wire:
+    from wire.gemini import interactions
+
+    return cast(Wire, interactions)
+
+
+_LATER = {
+    "converse": _converse,
+    "gemini.interactions": _interactions,
+    "ollama": _ollama,
+}
 """Wires that are imported when they are looked up."""
 
 

@@ -57,8 +57,9 @@ class Rows(MutableMapping[str, Provider]):
             if name in rows:
                 return rows
         family = name.partition("@")[0]
-        # First the wire of that name, then the one that most providers speak.
-        wires = sorted(WIRES, key=lambda wire: (wire != family, wire != "openai"))
+        # First the wire of that name, or of its family, then the one that most providers speak.
+        own = name.replace("@", ".")
+        wires = sorted(WIRES, key=lambda wire: (wire != own, wire != family, wire != "openai"))
         return next((rows for rows in map(self._rows, wires) if name in rows), self._of_user)
 
     def __getitem__(self, name: str) -> Provider:

@@ -20,12 +20,14 @@ from wire.testing.cassette.format.file import Interaction, Request, Response, lo
 
 ROOT = Path(__file__).parents[3]
 GEMINI = "https://generativelanguage.googleapis.com/v1beta/models/gemini-3.8-flash:"
+INTERACTIONS = "https://generativelanguage.googleapis.com/v1beta/interactions"
 URLS = {
     "gemini": f"{GEMINI}generateContent",
     "openai": "https://api.openai.com/v1/chat/completions",
     "openai.responses": "https://api.openai.com/v1/responses",
     "anthropic": "https://api.anthropic.com/v1/messages",
     "converse": "https://bedrock-runtime.us-east-1.amazonaws.com/model/a.b-v1:0/converse",
+    "gemini.interactions": INTERACTIONS,
 }
 REQUESTS: dict[str, Any] = {
     "gemini": {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]},
@@ -37,6 +39,7 @@ REQUESTS: dict[str, Any] = {
         "messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}],
     },
     "converse": {"messages": [{"role": "user", "content": [{"text": "Hi"}]}]},
+    "gemini.interactions": {"model": "gemini-3.8-flash", "input": "Hi", "store": False},
 }
 ANSWERS: dict[str, Any] = {
     "gemini": {
@@ -75,6 +78,10 @@ ANSWERS: dict[str, Any] = {
     "converse": {
         "output": {"message": {"role": "assistant", "content": [{"text": "05:12"}]}},
         "stopReason": "end_turn",
+    },
+    "gemini.interactions": {
+        "status": "completed",
+        "steps": [{"type": "model_output", "content": [{"type": "text", "text": "05:12"}]}],
     },
 }
 
@@ -128,6 +135,7 @@ PLACES: dict[str, tuple[tuple[str | int, ...], tuple[str | int, ...], str]] = {
     "openai.responses": (("output", 0, "mood"), ("output", 0, "type"), "dream"),
     "anthropic": (("content", 0, "mood"), ("stop_reason",), "bored"),
     "converse": (("output", "mood"), ("stopReason",), "bored"),
+    "gemini.interactions": (("steps", 0, "mood"), ("status",), "bored"),
 }
 
 
@@ -255,6 +263,7 @@ def test_a_body_that_is_no_json():
          "anthropic/models/claude:rawPredict", {}, ("anthropic", "MessageResponse")),
         ("POST", "https://bedrock-runtime.us-east-1.amazonaws.com/model/a/converse-stream", {},
          ("converse", "ConverseResponse")),
+        ("GET", f"{INTERACTIONS}/v1_a?stream=true", {}, ("gemini.interactions", "Interaction")),
     ],
 )  # fmt: skip
 def test_the_endpoint_of_a_request(
@@ -277,7 +286,7 @@ def test_every_endpoint_has_its_structs():
     from wire.testing.cassette.checks import endpoints
 
     tables = [endpoints._GEMINI, endpoints._OPENAI, endpoints._RESPONSES, endpoints._ANTHROPIC]
-    tables += [endpoints._CONVERSE, endpoints._OLLAMA]
+    tables += [endpoints._CONVERSE, endpoints._INTERACTIONS, endpoints._OLLAMA]
     errors = {"openai.responses": "Response", "converse": "ErrorObject"}
     for _, _, endpoint in (row for table in tables for row in table):
         for name in endpoint[1:]:
@@ -292,6 +301,7 @@ def test_each_known_value_is_one_of_a_field():
         "openai.responses": "wire.openai.responses.types",
         "anthropic": "wire.anthropic.types",
         "converse": "wire.converse.types",
+        "gemini.interactions": "wire.gemini.interactions.types",
     }
     known = json.loads((ROOT / "wire/testing/cassette/checks/known_values.json").read_text("utf-8"))
     for wire, fields in known.items():

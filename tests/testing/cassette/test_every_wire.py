@@ -13,6 +13,7 @@ import pytest
 
 from tests.http.drive import Drive
 from wire import Chat, Message, ToolResult, anthropic, converse, gemini, openai
+from wire.gemini import interactions
 from wire.openai import responses
 from wire.testing import AsyncCassette, Cassette
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator, EmulatorTransport
@@ -74,12 +75,21 @@ def of_converse(door: Any) -> list[Any]:
     return [answer, stream.reply]
 
 
+def of_interactions(door: Any) -> list[Any]:
+    request = interactions.InteractionRequest(model="gemini-3.8-flash", input="Hi")
+    answer = door.send(interactions.create_interaction(request))
+    stored = door.send(interactions.get_interaction(answer.id))
+    stream = door.read(interactions.stream_interaction(request))
+    return [answer, stored, stream.reply]
+
+
 WORK: dict[str, tuple[str, Callable[[Any], list[Any]]]] = {
     "Gemini": ("gemini", of_gemini),
     "chat completions": ("openai", of_chat_completions),
     "Messages": ("anthropic", of_messages),
     "Responses": ("openai@responses", of_responses),
     "Converse": ("bedrock", of_converse),
+    "Interactions": ("gemini@interactions", of_interactions),
 }
 
 
@@ -108,6 +118,7 @@ def test_calls_of_a_wire(drive: Drive, tmp_path: Path, wire_name: str):
         "anthropic:claude-sonnet-5",
         "openai:gpt-5.6",
         "bedrock:amazon.nova-2-lite-v1:0",
+        "gemini@interactions:gemini-3.8-flash",
     ],
 )
 def test_a_conversation_with_a_tool(tmp_path: Path, model: str):

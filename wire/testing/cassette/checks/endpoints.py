@@ -38,6 +38,7 @@ _TYPES = {
     "anthropic": "wire.anthropic.types",
     "converse": "wire.converse.types",
     "ollama": "wire.ollama.types",
+    "gemini.interactions": "wire.gemini.interactions.types",
 }
 
 ERRORS = {"converse": "ErrorObject"}
@@ -81,6 +82,14 @@ _GEMINI = _rows(
     ("GET", "/v1(?:alpha|beta)/files/[^/:]+", "", "File"),
     ("GET", "/models", "", "ListModelsResponse"),
     ("GET", "/models/[^/:]+", "", "Model"),
+)
+_INTERACTED = "Interaction", "InteractionEvent"
+_INTERACTIONS = _rows(
+    "gemini.interactions",
+    ("POST", "/interactions", "InteractionRequest", *_INTERACTED),
+    ("POST", "/interactions/[^/]+/cancel", "", "Interaction"),
+    ("GET", "/interactions/[^/]+", "", *_INTERACTED),
+    ("DELETE", "/interactions/[^/]+", "", "DeletedInteraction"),
 )
 _OPENAI = _rows(
     "openai",
@@ -176,5 +185,5 @@ def _tables(host: str, path: str, headers: Mapping[str, str]) -> _Rows:
     owner = owner_of(host)
     google = owner is not None and owner.wire == "gemini"
     if (google or "/v1beta" in path or "/v1alpha" in path) and "/openai/" not in path:
-        return _GEMINI
+        return (*_INTERACTIONS, *_GEMINI)
     return (*_OPENAI, *_RESPONSES, *_ANTHROPIC, *_CONVERSE, *_OLLAMA, *_GEMINI)

@@ -11,7 +11,9 @@ from wire.anthropic import reader as anthropic_reader
 from wire.converse import reader as converse_reader
 from wire.core.errors import WireError
 from wire.core.memory import encode
+from wire.gemini import interactions
 from wire.gemini import reader as gemini_reader
+from wire.gemini.interactions import reader as interactions_reader
 from wire.ollama import reader as ollama_reader
 from wire.openai import responses
 from wire.openai.chat import reader as chat_reader
@@ -95,6 +97,13 @@ WIRES: dict[str, Wire] = {
         ollama_reader.parse_answer,
         ollama,
         ("messages", "tools"),
+    ),
+    "gemini.interactions": Wire(
+        re.compile(r"/interactions(?:/[^/]+)?$"),
+        ("POST", "GET"),
+        interactions_reader.parse_interaction,
+        interactions,
+        ("input", "system_instruction", "tools"),
     ),
 }
 """By the name of the wire."""

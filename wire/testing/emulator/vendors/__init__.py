@@ -13,6 +13,7 @@ from wire.testing.emulator.vendors.anthropic.vendor import Anthropic
 from wire.testing.emulator.vendors.bedrock.vendor import Bedrock
 from wire.testing.emulator.vendors.gemini.vendor import Gemini
 from wire.testing.emulator.vendors.google_openai import GoogleOpenAI
+from wire.testing.emulator.vendors.interactions.vendor import Interactions
 from wire.testing.emulator.vendors.ollama.vendor import Ollama
 from wire.testing.emulator.vendors.openai.vendor import OpenAI
 
@@ -23,4 +24,5 @@ VENDORS: tuple[Callable[[Settings], Vendor], ...] = (
     GoogleOpenAI,
     Bedrock,
     Ollama,
+    Interactions,
 )

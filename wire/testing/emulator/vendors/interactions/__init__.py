@@ -1,0 +1,1 @@
+"""Google's server of Interactions, with what it stores."""
