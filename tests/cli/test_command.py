@@ -204,6 +204,20 @@ def test_send_to_converse(wire: Command, server: Server, monkeypatch: pytest.Mon
     assert (names[0], names[-1]) == ("messageStart", "metadata")
 
 
+def test_send_to_interactions(
+    wire: Command, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GEMINI_API_KEY", "fake-key")
+    path = file("r.json", {"input": "Hi"})
+    options = ("--model", "gemini@interactions:gemini-3.8-flash", "--base-url", server.url)
+    said = wire("send", path, *options)
+    assert (said.status, said.err) == (0, "")
+    assert said.json["steps"][-1]["content"][0]["text"] == f"{ECHO}Hi"
+    said = wire("send", path, "--stream", *options)
+    kinds = [json.loads(line)["event_type"] for line in said.out.splitlines()]
+    assert (kinds[0], kinds[-1]) == ("interaction.created", "interaction.completed")
+
+
 def test_send_refuses_what_the_server_would_refuse(wire: Command, server: Server) -> None:
     path = file("r.json", {"contents": [{"parts": [{"text": "Hi", "mood": 1}]}]})
     before = len(server.requests)

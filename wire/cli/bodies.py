@@ -233,12 +233,16 @@ def raw_call(
 
         build = converse.converse_stream if stream else converse.converse
         call = build(model, converse.ConverseRequest(), checked=False)
+    elif row.wire == "gemini.interactions":
+        interactions = gemini.interactions
+        build = interactions.stream_interaction if stream else interactions.create_interaction
+        call = build(interactions.InteractionRequest(model=model), checked=False)
     else:
         build = anthropic.stream_message if stream else anthropic.create_message
         empty = anthropic.MessageRequest(model=model, messages=[], max_tokens=1)
         call = build(empty, checked=False)
     if row.wire not in ("gemini", "converse"):  # whose path has the model and the kind of answer
-        wanted = {"model": model}
+        wanted = {} if body.get("agent") else {"model": model}
         if stream or "stream" in body:
             wanted["stream"] = stream
     # The bytes of the file, unless something in them has to change.

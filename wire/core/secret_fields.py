@@ -42,14 +42,15 @@ SECRET_FIELDS = (
     SecretField("google_maps", "auth_config", "GoogleMaps"),
     SecretField("exa_ai_search", "api_key", "ExaAiSearch"),
     SecretField("parallel_ai_search", "api_key", "ParallelAiSearch"),
-    SecretField("exa_ai_search_config", "api_key"),
-    SecretField("parallel_ai_search_config", "api_key"),
+    SecretField("exa_ai_search_config", "api_key", "ExaAISearchConfig"),
+    SecretField("parallel_ai_search_config", "api_key", "ParallelAISearchConfig"),
     SecretField("external_api", "api_auth"),
     SecretField("", "new_signing_secret"),
     SecretField("", "secret"),
-    SecretField("allowlist", "credential"),
-    SecretField("allowlist", "transform"),
-    SecretField("environment", "env"),
+    SecretField("allowlist", "credential", "AllowlistEntry"),
+    SecretField("allowlist", "transform", "AllowlistEntry"),
+    SecretField("environment", "env", "Environment"),
+    SecretField("env", "credential", "EnvVar"),
 )
 
 

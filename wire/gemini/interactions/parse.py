@@ -18,7 +18,7 @@ import msgspec
 from wire.catalogue.stops import partial_stop
 from wire.catalogue.usage import Usage as Tokens
 from wire.core.arguments import check_inside, checked_arguments
-from wire.core.decoders import from_base64
+from wire.core.decoders import convert, decoder, from_base64
 from wire.core.errors import RuleError, WireError
 from wire.core.lenient import Halves, fields_of, plain, portable, portable_fields, well_formed
 from wire.core.memory import PARTIAL, encode, notes
@@ -372,7 +372,7 @@ class EventReader:
 
     def _media_delta(self, opened: _OpenStep, delta: Delta) -> Iterator[Event]:
         fields = fields_of(msgspec.Raw(encode(delta)))
-        media = media_of(msgspec.convert(plain(msgspec.json.encode(fields)), Content))
+        media = media_of(convert(plain(msgspec.json.encode(fields)), Content))
         if media is None:
             return
         joins = delta.type == "audio" and opened.sound is not None and media.data is not None
@@ -391,7 +391,7 @@ class EventReader:
         builder = StepBuilder(fields_of(msgspec.Raw(encode(opened.step))))
         for delta in opened.deltas:
             builder.add(fields_of(msgspec.Raw(encode(delta))))
-        step = msgspec.json.decode(msgspec.json.encode(builder.merged()), type=Step)
+        step = decoder(Step).decode(msgspec.json.encode(builder.merged()))
         call = _call(step, opened.id, self._ids.response, False)
         origin = Origin(self._provider, self._model, WIRE, step)
         yield ToolCallEnd(opened.position, with_origin(call, origin))

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from wire.core.arguments import checked_arguments
+from wire.core.decoders import convert
 from wire.core.lenient import fields_of
 from wire.gemini.interactions.parse import MEDIA, WIRE, media_of, parse_reply
 from wire.gemini.interactions.rules import SKIP
@@ -199,7 +200,7 @@ class _Reader:
         elif step.type == "text" or step.type in MEDIA:
             yield from self._model_ended()
             yield from self._results_ended()
-            content = msgspec.convert(msgspec.to_builtins(step), Content)
+            content = convert(msgspec.to_builtins(step), Content)
             self._bare.append(self._part(content, path))
         elif self._provider or step.signature != SKIP:
             yield from self._results_ended()
@@ -237,7 +238,7 @@ class _Reader:
         name = self._names.get(id) or step.name or ""
         failed, given = bool(step.is_error), step.result
         if isinstance(given, list):
-            contents = [msgspec.convert(each, Content) for each in given if isinstance(each, dict)]
+            contents = [convert(each, Content) for each in given if isinstance(each, dict)]
             parts = [self._part(each, "result") for each in contents]
             made = result_of(id, name, parts, self._given, *steps, "result")
             return msgspec.structs.replace(made, error=failed) if failed else made

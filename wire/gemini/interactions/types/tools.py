@@ -52,8 +52,8 @@ class Tool(InteractionsRequestStruct, frozen=True, kw_only=True):
     """`vertex_ai_search`, `rag_store`, `exa_ai_search`, `parallel_ai_search`."""
     vertex_ai_search_config: VertexAISearchConfig | None = None
     rag_store_config: RagStoreConfig | None = None
-    exa_ai_search_config: SearchServiceConfig | None = None
-    parallel_ai_search_config: SearchServiceConfig | None = None
+    exa_ai_search_config: ExaAISearchConfig | None = None
+    parallel_ai_search_config: ParallelAISearchConfig | None = None
 
     # --- tool_search
     execution: str | None = None
@@ -81,8 +81,15 @@ class VertexAISearchConfig(InteractionsRequestStruct, frozen=True, kw_only=True)
     datastores: list[str] | None = None
 
 
-class SearchServiceConfig(InteractionsRequestStruct, frozen=True, kw_only=True):
-    """A search service of another company."""
+class ExaAISearchConfig(InteractionsRequestStruct, frozen=True, kw_only=True):
+    """A search by Exa."""
+
+    api_key: str | None = None
+    custom_config: dict[str, Any] | None = None
+
+
+class ParallelAISearchConfig(InteractionsRequestStruct, frozen=True, kw_only=True):
+    """A search by Parallel."""
 
     api_key: str | None = None
     custom_config: dict[str, Any] | None = None

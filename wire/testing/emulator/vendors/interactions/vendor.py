@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from wire.core.decoders import decoder
 from wire.core.errors import RuleError
 from wire.gemini.interactions.parse import WIRE
 from wire.gemini.interactions.received import parse_request
@@ -176,7 +177,7 @@ class Interactions:
 def _plain(body: bytes) -> dict[str, Any]:
     """Decode a body. Raises `Refusal` for one that is no request."""
     try:
-        msgspec.json.decode(body, type=InteractionRequest)
+        decoder(InteractionRequest).decode(body)
         plain = json.loads(body)
     except msgspec.ValidationError as cause:
         problem, _, path = str(cause).partition(" - at `$")
