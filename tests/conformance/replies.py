@@ -33,7 +33,7 @@ FILES = {
     "ollama": ("ollama",),
 }
 """Wire -> the files of recorded traffic that have exchanges of it."""
-_OWN = {"openai.responses": "openai@responses", "converse": "bedrock", "ollama": "ollama@native"}
+_OWN = {"openai.responses": "openai@responses", "converse": "bedrock"}
 _ASKED = Request(messages=(Message.user("Hi"),))
 
 

@@ -25,7 +25,7 @@ CLIENTS = {
     "openai.responses": ("openai@responses:m", "/v1"),
     "anthropic": ("anthropic:m", ""),
     "converse": ("bedrock:m", ""),
-    "ollama": ("ollama@native:m", ""),
+    "ollama": ("ollama:m", ""),
 }
 """The model of a client of each API, and what follows the address of the gateway."""
 _MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None

@@ -50,7 +50,7 @@ MODELS = {
     "openai@responses": "gpt-5.2",
     "anthropic": "claude-opus-4-8",
     "bedrock": "us.anthropic.claude-opus-4-6-v1",
-    "ollama@native": "qwen3:8b",
+    "ollama": "qwen3:8b",
 }
 PLACES = {name: {"region": "us-east-1"} for name in ("bedrock", "bedrock@invoke")}
 AnyCall = Call[Any] | StreamCall[Any, Any]
@@ -94,7 +94,7 @@ def calls_of(name: str) -> tuple[AnyCall, ...]:
     if name == "openai@responses":
         asking = responses.ResponseRequest(model=model, input="Hi")
         return (responses.create_response(asking), responses.stream_response(asking), *neutral)
-    if name == "ollama@native":
+    if name == "ollama":
         asks = ollama.ChatRequest(model=model, messages=[ollama.Message(role="user", content="Hi")])
         return (ollama.chat(asks), ollama.stream_chat(asks), *neutral)
     if name == "bedrock":
@@ -121,7 +121,7 @@ def _recorded() -> Iterator[tuple[str, str, int, bytes]]:
         "responses": "openai@responses",
         "anthropic": "anthropic",
         "converse": "bedrock",
-        "ollama": "ollama@native",
+        "ollama": "ollama",
     }
     vendors = {"gemini": "gemini", "anthropic": "anthropic", "openai-responses": "openai@responses"}
     for file in (*wires, "calls"):

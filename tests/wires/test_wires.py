@@ -54,7 +54,6 @@ MODELS = {
 OWN_ROWS = {name: name for name in MODELS} | {
     "openai.responses": "openai@responses",
     "converse": "bedrock",
-    "ollama": "ollama@native",
 }
 """Name of a wire -> the row of its own vendor."""
 STYLES = ["sync", "asyncio", "trio"]
