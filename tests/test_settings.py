@@ -195,10 +195,10 @@ def test_options_of_a_wire_are_for_each_of_its_providers():
             "it, which 'gemini:' chooses",
         ),
         (
-            "ollama:llama",
-            {"ollama": {"prediction": {"content": "a"}, "num_ctx": 9}},
-            "options.ollama.num_ctx: ollama takes no such key; Ollama's own API takes it, which "
-            "'ollama@native:' chooses",
+            "ollama@openai:llama",
+            {"ollama@openai": {"prediction": {"content": "a"}, "num_ctx": 9}},
+            "options.ollama@openai.num_ctx: ollama@openai takes no such key; Ollama's own API "
+            "takes it, which 'ollama:' chooses",
         ),
     ],
 )

@@ -100,7 +100,7 @@ def check_request(end: str, record: Record) -> None:
         call = _CALLS[end][plain.get("stream") is not False](built, **_unchecked(end, plain))
     if not path_of(record).endswith(call.target):
         raise Mismatch(f"{call.target} is not {path_of(record)}")
-    call.judge(PROVIDERS["ollama@native"])
+    call.judge(PROVIDERS["ollama"])
     sent = json.loads(call.body)
     added = {key: sent.pop(key) for key in ("stream", "truncate", "shift") if key in sent}
     told = _known(plain, _REQUESTS[end])

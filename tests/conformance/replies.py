@@ -37,7 +37,6 @@ FILES = {
 _OWN = {
     "openai.responses": "openai@responses",
     "converse": "bedrock",
-    "ollama": "ollama@native",
     "gemini.interactions": "gemini@interactions",
 }
 _ASKED = Request(messages=(Message.user("Hi"),))

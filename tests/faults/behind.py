@@ -25,7 +25,7 @@ CLIENTS = {
     "openai.responses": ("openai@responses:m", "/v1"),
     "anthropic": ("anthropic:m", ""),
     "converse": ("bedrock:m", ""),
-    "ollama": ("ollama@native:m", ""),
+    "ollama": ("ollama:m", ""),
     "gemini.interactions": ("gemini@interactions:m", ""),
 }
 """The model of a client of each API, and what follows the address of the gateway."""

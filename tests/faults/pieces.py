@@ -236,7 +236,7 @@ def _line(text: str) -> bytes:
 # Events of the server-sent kind, too: the faults of lines are for tests/ollama.
 OLLAMA = Pieces(
     "ollama",
-    "ollama@native:qwen3:8b",
+    "ollama:qwen3:8b",
     opening=(_line("Hel"), _line("l")),
     ending=(_line("o."),),
     terminator=(_json(_answer("ollama", "")),),

@@ -51,7 +51,7 @@ MODELS = {
     "openai@responses": "gpt-5.2",
     "anthropic": "claude-opus-4-8",
     "bedrock": "us.anthropic.claude-opus-4-6-v1",
-    "ollama@native": "qwen3:8b",
+    "ollama": "qwen3:8b",
     "gemini@interactions": "gemini-3.8-flash",
 }
 PLACES = {name: {"region": "us-east-1"} for name in ("bedrock", "bedrock@invoke")}
@@ -96,7 +96,7 @@ def calls_of(name: str) -> tuple[AnyCall, ...]:
     if name == "openai@responses":
         asking = responses.ResponseRequest(model=model, input="Hi")
         return (responses.create_response(asking), responses.stream_response(asking), *neutral)
-    if name == "ollama@native":
+    if name == "ollama":
         asks = ollama.ChatRequest(model=model, messages=[ollama.Message(role="user", content="Hi")])
         return (ollama.chat(asks), ollama.stream_chat(asks), *neutral)
     if name == "gemini@interactions":
@@ -130,7 +130,7 @@ def _recorded() -> Iterator[tuple[str, str, int, bytes]]:
         "responses": "openai@responses",
         "anthropic": "anthropic",
         "converse": "bedrock",
-        "ollama": "ollama@native",
+        "ollama": "ollama",
         "interactions": "gemini@interactions",
     }
     vendors = {"gemini": "gemini", "anthropic": "anthropic", "openai-responses": "openai@responses"}

@@ -546,7 +546,7 @@ def test_wire_embed_has_a_client_of_its_own() -> None:
     assert [len(vector) for vector in found] == [3, 3]
     server = Server(vectors)
     mock = httpx.MockTransport(server)
-    wire.embed("a", "ollama:nomic-embed-text:latest", http=mock)
+    wire.embed("a", "ollama@openai:nomic-embed-text:latest", http=mock)
     assert server.bodies[0]["model"] == "nomic-embed-text:latest"
     with pytest.raises(ConfigurationError, match="missing 'provider:model-name'"):
         wire.embed("a", "gemini-embedding-001", http=mock)

@@ -9,7 +9,7 @@ from wire import Chat, Client, ollama
 from wire.testing.emulator import Emulator, EmulatorTransport
 
 MODEL = "qwen3:8b"
-NAME = "ollama@native"
+NAME = "ollama"
 END: dict[str, Any] = {
     "done": True,
     "done_reason": "stop",

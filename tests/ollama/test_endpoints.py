@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from tests.ollama.samples import MODEL, NAME, chat, client, request
-from wire import Agent, AsyncChat, embed, errors, ollama, tool
+from wire import Agent, AsyncChat, Client, embed, errors, ollama, tool
 from wire.ollama.types import (
     DeleteRequest,
     EmbedRequest,
@@ -141,3 +141,18 @@ def test_a_fault_at_any_byte():
 def _post() -> tuple[str, str, dict[str, str], bytes]:
     body = {"model": MODEL, "messages": [{"role": "user", "content": "Hi"}]}
     return "POST", "/api/chat", {}, json.dumps(body).encode()
+
+
+def test_the_variable_of_the_vendors_clients(monkeypatch: pytest.MonkeyPatch):
+    for value, url in (
+        ("10.0.0.7", "http://10.0.0.7:11434"),
+        (":8000", "http://localhost:8000"),
+        ("https://llm.example", "https://llm.example"),
+        ("http://10.0.0.7:11434/v1", "http://10.0.0.7:11434"),
+    ):
+        monkeypatch.setenv("OLLAMA_HOST", value)
+        with Client(NAME) as there:
+            assert there.describe()["base_url"] == url
+    monkeypatch.delenv("OLLAMA_HOST")
+    with Client(f"{NAME}@cloud", api_key="fake-key") as there:
+        assert there.preview(ollama.version()).url == "https://ollama.com/api/version"

@@ -37,7 +37,7 @@ def asked(url: str, **body: Any) -> httpx.Response:
 def test_a_client_whole_and_streamed(api: str):
     emulator = Emulator([{"say": "At 05:12."}] * 3)
     with serve(Gateway(backend(api, emulator))) as server:
-        with Chat("ollama@native:any", base_url=server.url) as chat:
+        with Chat("ollama:any", base_url=server.url) as chat:
             assert chat.ask("When?").text == "At 05:12."
             with chat.stream("And now?") as events:
                 assert events.reply().text == "At 05:12."
@@ -54,7 +54,7 @@ def test_a_loop_of_tools(api: str):
     for streams in (False, True):
         emulator = Emulator([{"say": CALLS}, {"say": "At 05:12."}])
         with serve(Gateway(backend(api, emulator))) as server:
-            with Chat("ollama@native:any", base_url=server.url) as chat:
+            with Chat("ollama:any", base_url=server.url) as chat:
                 agent = Agent(chat, tools=[tide])
                 if streams:
                     with agent.stream("When is high tide in Brest?") as events:
@@ -103,7 +103,7 @@ def test_settings_reach_the_other_model():
 
 def test_a_model_of_the_same_api_gets_everything():
     emulator = Emulator([{"say": "At 05:12."}])
-    with serve(Gateway(backend("ollama@native:qwen3:8b", emulator))) as server:
+    with serve(Gateway(backend("ollama:qwen3:8b", emulator))) as server:
         asked(server.url, stream=False, keep_alive="5m", think=False, options={"num_ctx": 9000})
     body = emulator.requests[0]["body"]
     assert (body["keep_alive"], body["think"], body["options"]) == ("5m", False, {"num_ctx": 9000})
@@ -114,7 +114,7 @@ def test_a_model_of_the_same_api_gets_everything():
 def test_models_and_embeddings():
     named = {"fast": backend("gemini"), "vectors": backend("openai:text-embedding-3-small")}
     with serve(Gateway(named)) as server:
-        with Client("ollama@native", base_url=server.url, retry=None) as client:
+        with Client("ollama", base_url=server.url, retry=None) as client:
             assert [model.id for model in client.models()] == ["fast", "vectors"]
             shown = client.send(ollama.show_model(ShowRequest(model="fast")))
             assert ollama.model_facts(shown).context_window == 1_000_000

@@ -49,7 +49,7 @@ BROKEN: list[tuple[str, str, dict[str, Any]]] = [
 def test_a_request_that_breaks_a_rule(rule: str, path: str, changes: dict[str, Any]):
     given = {"model": MODEL, "messages": [HI], **changes}
     for form in (given, json.dumps(given).encode()):
-        [found] = check(form, provider="ollama@native")
+        [found] = check(form, provider="ollama")
         assert (found.rule, found.path, found.severity) == (rule, path, "error")
     [elsewhere] = check(given, provider="")
     assert elsewhere.severity == ("warning" if rule == "L2" else "error")

@@ -44,7 +44,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "providers.md"
 CHAT = sorted(name for name, row in PROVIDERS.items() if row.wire == "openai")
 MESSAGES = sorted(name for name, row in PROVIDERS.items() if row.wire == "anthropic")
 RESPONSES = sorted(name for name, row in PROVIDERS.items() if row.wire == "openai.responses")
-OWN = ["ollama", "vllm", "llama.cpp", "lmstudio"]
+OWN = ["ollama@openai", "vllm", "llama.cpp", "lmstudio"]
 PLACE = {
     "project": "my-project",
     "location": "us-central1",
@@ -137,7 +137,6 @@ def sent(found: Target, token: Secret | None = None, **fields: Any) -> dict[str,
             "https://generativelanguage.googleapis.com/v1beta/openai",
             "GEMINI_API_KEY",
         ),
-        ("ollama@cloud", "https://ollama.com/v1", "OLLAMA_API_KEY"),
         ("OpenAI", "https://api.openai.com/v1", "OPENAI_API_KEY"),
         ("KIMI@CN", "https://api.moonshot.cn/v1", "KIMI_API_KEY"),
     ],
@@ -622,8 +621,8 @@ def test_a_base_url_of_messages_works_with_its_version(name: str, path: str):
         ("openai", "https://eu.api.openai.com", "https://eu.api.openai.com", ""),
         ("openai", "https://gateway.example", "https://gateway.example", ""),
         ("deepseek", "https://api.deepseek.com", "https://api.deepseek.com", ""),
-        ("ollama", "http://10.0.0.7:11434/", "http://10.0.0.7:11434/v1", ", with /v1"),
-        ("ollama", "http://10.0.0.7:11434/llm", "http://10.0.0.7:11434/llm", ""),
+        ("ollama@openai", "http://10.0.0.7:11434/", "http://10.0.0.7:11434/v1", ", with /v1"),
+        ("ollama@openai", "http://10.0.0.7:11434/llm", "http://10.0.0.7:11434/llm", ""),
         (
             "vllm",
             "http://10.0.0.7/chat/completions",
@@ -939,7 +938,7 @@ def test_there_is_no_version_to_choose(name: str):
         ("xai", ("reasoning_content",), False, False, ()),
         ("llama.cpp", ("reasoning_content",), False, True, ()),
         ("vllm", ("reasoning", "reasoning_content"), False, True, ()),
-        ("ollama@cloud", ("reasoning", "reasoning_content"), False, True, ()),
+        ("ollama@openai", ("reasoning", "reasoning_content"), False, True, ()),
         ("openrouter", ("reasoning_details", "reasoning"), False, True, ("images",)),
         ("minimax", ("reasoning_details", "reasoning_content"), False, True, ()),
         ("gemini@openai", (), False, False, ("extra_content", "thought_signature")),
@@ -1000,7 +999,7 @@ def test_how_hosts_keep_the_beginnings_of_prompts():
     marking = {name.partition("@")[0] for name, each in of.items() if each.breakpoints}
     assert marking == {"openai"}, "breakpoints are OpenAI's own"
     assert {"deepseek", "groq", "qwen"} <= {name for name, each in of.items() if each.unasked}
-    assert not any(of[name].unasked for name in ("minimax", "together", "ollama", "vllm"))
+    assert not any(of[name].unasked for name in ("minimax", "together", "ollama@openai", "vllm"))
 
 
 def test_the_dialects_of_gemini_say_whose_api_it_is():

@@ -56,7 +56,6 @@ MODELS = {
 OWN_ROWS = {name: name for name in MODELS} | {
     "openai.responses": "openai@responses",
     "converse": "bedrock",
-    "ollama": "ollama@native",
     "gemini.interactions": "gemini@interactions",
 }
 """Name of a wire -> the row of its own vendor."""

@@ -36,7 +36,7 @@ _ENDPOINTS = {
     "responses": ("Responses takes it", "openai@responses:"),
     "messages": ("Messages takes it", "anthropic:"),
     "converse": ("Converse takes it", "bedrock:"),
-    "ollama": ("Ollama's own API takes it", "ollama@native:"),
+    "ollama": ("Ollama's own API takes it", "ollama:"),
     "interactions": ("Interactions takes it", "gemini@interactions:"),
 }
 """Column -> the endpoint, and the beginning of the names of models that choose it."""

@@ -70,7 +70,28 @@ def base_url_of(name: Any, given: Any) -> tuple[Any, str]:
     variable = set_base_url_variable(row) if row is not None else ""
     if not variable:
         return None, ""
-    return sealed_url(os.environ[variable].strip()), variable
+    value = os.environ[variable].strip()
+    if row is not None and variable == row.other_base_url_variable and not row.key_required:
+        value = _with_scheme(value, row.base_url)
+    return sealed_url(value), variable
+
+
+def _with_scheme(value: str, usual: str) -> str:
+    """Return the URL that a variable of a self-hosted server names, which may be a host alone.
+
+    >>> _with_scheme("10.0.0.7", "http://localhost:11434")
+    'http://10.0.0.7:11434'
+    >>> _with_scheme(":8000", "http://localhost:11434")
+    'http://localhost:8000'
+    """
+    if "://" in value:
+        return value
+    own = urlsplit(usual)
+    host, slash, path = value.partition("/")
+    name, colon, port = host.rpartition(":")
+    if not colon or not port.isdecimal():
+        name, port = host, str(own.port)
+    return f"{own.scheme}://{name or own.hostname}:{port}{slash}{path}"
 
 
 class _ShortURL(msgspec.Struct, frozen=True):

@@ -293,7 +293,7 @@ def _read_message(raw: bytes) -> WireMessage:
 
 @checked_arguments()
 def parse_message(
-    raw: bytes, provider: Provider | str = "ollama@native", *, part: bool = False
+    raw: bytes, provider: Provider | str = "ollama", *, part: bool = False
 ) -> tuple[Message, ...]:
     """Parse the bytes of a message that `parse_reply` made and that was saved; return each message
     that they can mean.

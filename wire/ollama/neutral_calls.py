@@ -32,7 +32,7 @@ _MOST_TEXTS = 512
 
 @checked_arguments()
 def count_call(
-    request: Request, model: str, provider: Provider | str = "ollama@native"
+    request: Request, model: str, provider: Provider | str = "ollama"
 ) -> Call[TokenCount] | None:
     """Return `None`: the API has no endpoint that counts tokens."""
     return None
@@ -40,14 +40,14 @@ def count_call(
 
 @checked_arguments()
 def decide_call(
-    request: DecideRequest, model: str, provider: Provider | str = "ollama@native"
+    request: DecideRequest, model: str, provider: Provider | str = "ollama"
 ) -> Call[Decisions] | None:
     """Return `None`: the API has no decisions."""
     return None
 
 
 @checked_arguments(ConfigurationError, before=True)
-def models_call(cursor: str = "", provider: Provider | str = "ollama@native") -> Call[ModelPage]:
+def models_call(cursor: str = "", provider: Provider | str = "ollama") -> Call[ModelPage]:
     """Return the call for the models, which are one page."""
     return converted(list_models(), _page)
 
@@ -68,7 +68,7 @@ def _page(page: TagsResponse) -> ModelPage:
 
 @checked_arguments(ConfigurationError, before=True)
 def embed_flow(
-    request: EmbedRequest, model: str, provider: Provider | str = "ollama@native"
+    request: EmbedRequest, model: str, provider: Provider | str = "ollama"
 ) -> Flow[Embeddings]:
     """Return the flow that embeds all texts. A text that is too long is refused, not cut."""
     notes = []

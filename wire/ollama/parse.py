@@ -59,7 +59,7 @@ def parse_reply(
     response: ChatResponse,
     *,
     body: bytes = b"",
-    provider: str = "ollama@native",
+    provider: str = "ollama",
     model: str = "",
     error: WireError | None = None,
 ) -> Reply:
@@ -166,9 +166,7 @@ class EventReader:
     """
 
     @checked_arguments()
-    def __init__(
-        self, *, body: bytes = b"", provider: str = "ollama@native", model: str = ""
-    ) -> None:
+    def __init__(self, *, body: bytes = b"", provider: str = "ollama", model: str = "") -> None:
         self._provider, self._model = provider, model
         self._ids = ReplyIds(body)
         self._text, self._thought = Halves(), Halves()

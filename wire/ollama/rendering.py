@@ -42,7 +42,7 @@ AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 
 
 @checked_arguments()
-def call(request: Request, model: str, provider: Provider | str = "ollama@native") -> Call[Reply]:
+def call(request: Request, model: str, provider: Provider | str = "ollama") -> Call[Reply]:
     """Render the request as a call that returns one complete reply.
 
     >>> from wire.neutral.messages import Message
@@ -57,7 +57,7 @@ def call(request: Request, model: str, provider: Provider | str = "ollama@native
 
 @checked_arguments()
 def stream_call(
-    request: Request, model: str, provider: Provider | str = "ollama@native"
+    request: Request, model: str, provider: Provider | str = "ollama"
 ) -> StreamCall[Event, Reply]:
     """Render the request as a call that streams events.
 
@@ -79,7 +79,7 @@ def stream_call(
 
 @checked_arguments()
 def render_request(
-    request: Request, model: str, provider: Provider | str = "ollama@native"
+    request: Request, model: str, provider: Provider | str = "ollama"
 ) -> ChatRequest:
     """Render the body as a struct, without the request's `options`.
 

@@ -61,6 +61,8 @@ ROWS: tuple[Provider, ...] = tuple(
 provider_row: Callable[[Provider | str], Provider] = ProviderNames("ollama", ROWS, PLAIN).row
 
 endpoint_paths: re.Pattern[str] = re.compile(
-    r"/api(/(chat|generate|embed|embeddings|tags|show|ps|pull|delete|version))?/*$", re.IGNORECASE
+    r"(/api(/(chat|generate|embed|embeddings|tags|show|ps|pull|delete|version))?|/v1)/*$",
+    re.IGNORECASE,
 )
-"""Matches the path of an endpoint at the end of a base URL: calls add it themselves."""
+"""Matches the path of an endpoint at the end of a base URL: calls add it themselves. `/v1` is that
+of the other doors of the server."""

@@ -131,7 +131,8 @@ _OTHER_NAMES = {
     "together": "togetherai",
     "fireworks": "fireworksai",
     "cerebras": "cerebrasai",
-    "ollama": "ollamachat",
+    "ollama": "ollamachat ollama@native ollamanative",
+    "ollama@openai": "ollama@chat",
     "vllm": "hostedvllm",
     "llama.cpp": "llama llamaserver",
 }

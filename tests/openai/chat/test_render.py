@@ -790,7 +790,7 @@ def test_what_the_provider_refuses_is_an_error_of_the_client():
 
 def test_what_the_host_ignores_is_told():
     request = asked(tools=(TIDE,), tool_choice="required")
-    assert told(request, dialect=dialect_of("ollama")) == [
+    assert told(request, dialect=dialect_of("ollama@openai")) == [
         "tool_choice: warning: ignored by Ollama"
     ]
 

@@ -595,7 +595,7 @@ TAKEN: dict[str, tuple[str, ChatCompletionRequest]] = {
     ),
     "together": ("together", asked(USER, calls("a"), result("a"))),
     "gemini": ("gemini@openai", asked(reasoning_effort="low", top_p=1.0, user="u")),
-    "ollama-auto": ("ollama", asked(tools=[TOOL], tool_choice="auto")),
+    "ollama-auto": ("ollama@openai", asked(tools=[TOOL], tool_choice="auto")),
     "llama.cpp": ("llama.cpp", asked(tools=[TOOL], tool_choice="required")),
 }
 
@@ -603,15 +603,15 @@ IGNORED: dict[str, tuple[str, ChatCompletionRequest, str]] = {
     "deepseek": ("deepseek", asked(max_completion_tokens=1), "max_completion_tokens"),
     "mistral": ("mistral", asked(seed=1), "seed"),
     "cerebras": ("cerebras", asked(logit_bias={"1": 1}), "logit_bias"),
-    "ollama-choice": ("ollama", asked(tools=[TOOL], tool_choice="required"), "tool_choice"),
+    "ollama-choice": ("ollama@openai", asked(tools=[TOOL], tool_choice="required"), "tool_choice"),
     "ollama-named": (
-        "ollama@cloud",
+        "ollama@openai",
         asked(tools=[TOOL], tool_choice=NAMED),
         "tool_choice.function",
     ),
-    "ollama-n": ("ollama", asked(n=2), "n"),
-    "ollama-bias": ("ollama", asked(logit_bias={"1": 1}), "logit_bias"),
-    "ollama-user": ("ollama", asked(user="u"), "user"),
+    "ollama-n": ("ollama@openai", asked(n=2), "n"),
+    "ollama-bias": ("ollama@openai", asked(logit_bias={"1": 1}), "logit_bias"),
+    "ollama-user": ("ollama@openai", asked(user="u"), "user"),
     "llama.cpp": ("llama.cpp", asked(tools=[TOOL], tool_choice=NAMED), "tool_choice.function"),
 }
 
@@ -771,15 +771,14 @@ def test_ignored(name: str):
 def test_every_refusal_has_a_request():
     """The paths in the rows equal those of the requests above that break them."""
     from_rows, from_tests = set(), set()
+    by_name = ("gemini@openai", "ollama@openai")
     for name, row in PROVIDERS.items():
         for refusal in row.dialect.refuses if row.wire == "openai" else ():
-            if "@" not in name or name == "gemini@openai":
+            if "@" not in name or name in by_name:
                 from_rows.add((name, refusal.path.partition("=")[0].replace("[]", "")))
     for provider, _, path, *_ in [*REFUSED.values(), *IGNORED.values()]:
         bare = "".join(letter for letter in path if letter not in "[]0123456789")
-        from_tests.add(
-            (provider if provider == "gemini@openai" else provider.partition("@")[0], bare)
-        )
+        from_tests.add((provider if provider in by_name else provider.partition("@")[0], bare))
     assert from_tests == from_rows
 
 

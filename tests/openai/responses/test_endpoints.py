@@ -488,7 +488,7 @@ ANYWHERE = {"count", "count of a request", "count, further keys", "compact"}
 """Calls that need nothing stored."""
 
 
-@pytest.mark.parametrize("provider", ["openrouter", "deepseek@responses", "ollama"])
+@pytest.mark.parametrize("provider", ["openrouter", "deepseek@responses", "ollama@openai"])
 def test_a_host_that_stores_nothing(provider: str):
     def refusing(request: httpx.Request) -> httpx.Response:
         raise AssertionError("sent")

@@ -140,7 +140,7 @@ def test_google_refuses_keys_in_its_own_words() -> None:
 
 
 def test_hosts_that_ignore_keys_ignore_them() -> None:
-    for provider in ("deepseek", "openrouter", "ollama", "llama.cpp", "vllm"):
+    for provider in ("deepseek", "openrouter", "ollama@openai", "llama.cpp", "vllm"):
         answer = chat(Emulator(provider=provider), model="deepseek-chat", odd=1)
         assert answer.status == 200, provider
 

@@ -33,7 +33,7 @@ MODELS = {
 }
 """Family -> a model of it; other providers take any name."""
 OWN = dict.fromkeys(("bedrock", "bedrock@invoke"), "us.anthropic.claude-sonnet-4-6")
-OWN["ollama@native"] = "qwen3:8b"
+OWN |= dict.fromkeys(("ollama", "ollama@cloud"), "qwen3:8b")
 """Row -> a model of it, where others of its family have other names."""
 
 

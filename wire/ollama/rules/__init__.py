@@ -53,7 +53,7 @@ _UNKNOWN = ModelFacts()
 def check(
     request: AnyRequest | bytes | Mapping[str, Any],
     model: str = "",
-    provider: Provider | str = "ollama@native",
+    provider: Provider | str = "ollama",
     *,
     date: str = "",
     known: ModelFacts | None = None,

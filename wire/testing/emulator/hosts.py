@@ -33,7 +33,7 @@ def serves(row: Provider, model: str) -> bool:
 
     >>> serves(PROVIDERS["deepseek"], "deepseek-chat"), serves(PROVIDERS["deepseek"], "gpt-5.4")
     (True, False)
-    >>> serves(PROVIDERS["ollama"], "gpt-5.4")
+    >>> serves(PROVIDERS["ollama@openai"], "gpt-5.4")
     True
     """
     if row.family not in _OWN_MODELS_ONLY or is_in(f"{row.family}.all", model):

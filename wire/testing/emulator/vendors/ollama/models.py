@@ -32,6 +32,8 @@ SHIPPED = {
     "gpt-oss:20b": LocalModel("gptoss", "20.9B", 131_072, (*_CALLS, "thinking")),
     "llama3.2:3b": LocalModel("llama", "3.2B", 131_072, _CALLS),
     "gemma3:4b": LocalModel("gemma3", "4.3B", 131_072, ("completion", "vision")),
+    "gemma3:270m": LocalModel("gemma3", "268M", 32_768, ("completion",)),
+    "gemma3:latest": LocalModel("gemma3", "4.3B", 131_072, ("completion", "vision")),
     "qwen2.5-coder:1.5b": LocalModel("qwen2", "1.5B", 32_768, (*_CALLS, "insert")),
     "nomic-embed-text:latest": LocalModel("nomic-bert", "137M", 2048, ("embedding",)),
 }

@@ -76,7 +76,7 @@ class Ollama:
 
     def recognises(self, request: Received) -> bool:
         """Return whether one of Ollama's own clients sent a request."""
-        return request.headers.get("user-agent", "").startswith("ollama-")
+        return request.headers.get("user-agent", "").startswith("ollama")
 
     def authorise(self, request: Received, route: Route) -> None:
         """Raise `Refusal` for a wrong key. A local server needs none."""
