@@ -39,7 +39,6 @@ from wire.core.secret import (
     unsealed,
 )
 from wire.http.base_url import FOUND, NAME, base_url_of, check_url, place_of, sealed_url
-from wire.http.identity import credentials_of, held_of
 from wire.wires.contract import WIRES
 from wire.wires.providers import (
     PROVIDERS,
@@ -444,8 +443,9 @@ def target(name: str, options: Options) -> Target:
     base_url, url_source = base_url_of(name, options.get("base_url"))
     provider = _with_dialect(_provider(name, base_url), base_url, options.get("dialect"))
     provider = _with_idempotency_header(provider, options.get("idempotency_header"))
-    token = cast(Any, options.get("token"))
-    credentials = credentials_of(options, provider)
+    from wire.http.identity import credentials_of, held_of  # an import of `Client` needs neither
+
+    token, credentials = cast(Any, options.get("token")), credentials_of(options, provider)
     key, source = (
         (None, "credentials")
         if credentials is not None
