@@ -68,8 +68,6 @@ class AgentJob:
     """The agent of a run, and how it is asked."""
 
     is_agent: ClassVar[bool] = True
-    beside: ClassVar[int | None] = None
-    header: ClassVar[dict[str, Any]] = {"agent": True}
 
     def __init__(self, agent: AgentState, output: Any, max_steps: int | None) -> None:
         """Raise `ConfigurationError` for an agent without a chat."""
@@ -80,6 +78,16 @@ class AgentJob:
     def names(self) -> list[str]:
         """`provider:model` of each model that may answer."""
         return self._job.names
+
+    @property
+    def header(self) -> dict[str, Any]:
+        """That rows are runs: a new start has an agent, too."""
+        return {"agent": True}
+
+    @property
+    def beside(self) -> int | None:
+        """None: a row is no input of questions."""
+        return None
 
     @property
     def streams(self) -> bool:

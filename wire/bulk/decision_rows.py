@@ -27,7 +27,6 @@ class DecisionJob:
     """The model of a run, and the questions about each row."""
 
     is_agent: ClassVar[bool] = False
-    streams: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -49,6 +48,11 @@ class DecisionJob:
         self._job = Job(models=(model,), options=options, http=http)
         [chat] = self._job.chats()
         decide_call("x", self._questions, chat.model, chat.row)
+
+    @property
+    def streams(self) -> bool:
+        """Whether each answer is streamed."""
+        return False
 
     @property
     def names(self) -> list[str]:

@@ -76,9 +76,6 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """The model of a run, its options, and the settings of all rows."""
 
     is_agent: ClassVar[bool] = False
-    streams: ClassVar[bool] = False
-    beside: ClassVar[int | None] = None
-    header: ClassVar[dict[str, Any]] = {}
 
     models: tuple[AnyModel, ...]
     """`provider:model`, or chats; the others are asked where the first fails."""
@@ -88,6 +85,21 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     cache: str | None = None
     """The folder of the cache."""
     http: Any = "auto"
+
+    @property
+    def streams(self) -> bool:
+        """Whether each reply is streamed."""
+        return False
+
+    @property
+    def header(self) -> dict[str, Any]:
+        """Nothing besides the models and the settings."""
+        return {}
+
+    @property
+    def beside(self) -> int | None:
+        """None: a row is no input of questions."""
+        return None
 
     @property
     def names(self) -> list[str]:

@@ -316,12 +316,13 @@ def _decided(
     for name, value in others.items():
         if value is not None:
             raise ConfigurationError(f"{name}: does not apply to questions")
-    models = _models(model, http, options)
-    if len(models) > 1 or _agent_of(model) is not None:
+    is_agent = _agent_of(model) is not None
+    first, *further = (model,) if is_agent else _models(model, http, options)
+    if is_agent or further:
         raise ConfigurationError("model: expected one model, which decides the questions")
     from wire.bulk.decision_rows import DecisionJob  # most runs ask chats
 
-    return DecisionJob(models[0], questions, options, http)
+    return DecisionJob(first, questions, options, http)
 
 
 def _agent_of(model: Any) -> AgentState | None:

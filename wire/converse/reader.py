@@ -148,14 +148,14 @@ def _events_of(data: bytes) -> list[ConverseStreamEvent] | None:
         for name in ("stopReason", "additionalModelResponseFields")
         if name in fields
     }
-    events: list[dict[str, object]] = [{"messageStart": message}]
+    events: list[dict[str, Any]] = [{"messageStart": message}]
     for index, block in enumerate(blocks):
         events += block_events(index, fields_of(block))
     events += [{"messageStop": stop}, {"metadata": fields}]
     return [decoded(msgspec.json.encode(each), ConverseStreamEvent) for each in events]
 
 
-def block_events(index: int, block: dict[str, Any]) -> list[dict[str, object]]:
+def block_events(index: int, block: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the events of one block, whose values are bytes."""
     start: dict[str, Any] = {}
     deltas: list[dict[str, Any]] = []
@@ -184,7 +184,7 @@ def block_events(index: int, block: dict[str, Any]) -> list[dict[str, object]]:
         else:
             deltas.append({kind: value})
     at = {"contentBlockIndex": index}
-    events: list[dict[str, object]] = []
+    events: list[dict[str, Any]] = []
     if start:
         events.append({"contentBlockStart": {**at, "start": start}})
     events += [{"contentBlockDelta": {**at, "delta": delta}} for delta in deltas]

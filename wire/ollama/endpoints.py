@@ -316,8 +316,8 @@ def _body(
     request: ChatRequest | GenerateRequest | EmbedRequest, checked: bool
 ) -> tuple[bytes, HostRules | None]:
     """Encode the request, and return the hook that checks it against the host before it is sent."""
-    of_messages = ("messages", _needs_no_check) if isinstance(request, ChatRequest) else ()
-    body, encoded = checked_body(request, *of_messages)
+    turns = "messages" if isinstance(request, ChatRequest) else ""
+    body, encoded = checked_body(request, turns, _needs_no_check)
     if not checked:
         return body, None
     content = Body(encoded)
