@@ -686,6 +686,8 @@ def late_events(pieces: Pieces, ask: Ask) -> Iterable[Step]:
 @fault("malformed", "Hello.")
 def unknown_event(pieces: Pieces, ask: Ask) -> Iterable[Step]:
     body = b'{"type": "mood_changed", "mood": "calm"}' if pieces.names else b'{"choices": []}'
+    if pieces.wire == "gemini.interactions":
+        body = b'{"event_type": "mood.changed", "mood": "calm"}'
     return _with(
         pieces, b"event: mood\ndata: " + (body if pieces.wire != "gemini" else b"{}") + b"\n\n"
     )
@@ -714,6 +716,9 @@ def events_of_wrong_types(pieces: Pieces, ask: Ask) -> Iterable[Step]:
         "openai": b'{"choices": "none"}',
         "openai.responses": b'{"type": "response.output_text.delta", "output_index": "a"}',
         "anthropic": b'{"type": "content_block_delta", "index": "a", "delta": 5}',
+        "converse": b'{"contentBlockDelta": {"contentBlockIndex": "a", "delta": 5}}',
+        "ollama": b'{"message": 5, "done": false}',
+        "gemini.interactions": b'{"event_type": "step.delta", "index": "a", "delta": 5}',
     }
     return _with(pieces, b"data: " + wrong[pieces.wire] + b"\n\n")
 
@@ -808,6 +813,9 @@ def many_small_values(pieces: Pieces, ask: Ask) -> Iterable[Step]:
         "openai": b"choices",
         "openai.responses": b"output",
         "anthropic": b"content",
+        "converse": b"output",
+        "ollama": b"message",
+        "gemini.interactions": b"steps",
     }
     return sized(b'{"%s": [' % names[pieces.wire] + b"{}," * 500_000 + b"{}]}")
 

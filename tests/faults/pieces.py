@@ -131,7 +131,7 @@ def _error(wire: str, status: int, message: str) -> dict[str, Any]:
         code = _RESPONSES.get(status, "unknown")
         return {"type": "error", "error": {"type": "error", "code": code, "message": message}}
     if wire == "ollama":
-        return {"error": message}
+        return {"error": message, "status": status}
     if wire == "gemini.interactions":
         error = {"code": _WORDS.get(status, "unknown"), "message": message}
         return {"event_type": "error", "error": error}
@@ -237,8 +237,8 @@ def _line(text: str) -> bytes:
 OLLAMA = Pieces(
     "ollama",
     "ollama:qwen3:8b",
-    opening=(_line("Hel"), _line("l")),
-    ending=(_line("o."),),
+    opening=(_line(""), _line("Hel")),
+    ending=(_line("lo."),),
     terminator=(_json(_answer("ollama", "")),),
 )
 
