@@ -186,3 +186,15 @@ def test_a_whole_interaction_in_place_of_a_stream() -> None:
     with chat(http).stream("When?") as stream:
         assert "".join(each.text for each in stream if isinstance(each, TextDelta)) == TEXT
         assert stream.reply().tool_calls[0].arguments == {"port": "Brest"}
+
+
+def test_a_delta_of_an_unknown_kind_between_two_texts_loses_neither() -> None:
+    start = event("step.start", index=0, step={"type": "model_output"})
+    for between in (
+        event("step.delta", index=0, delta=5),
+        event("step.delta", index="a", delta={}),
+        delta(0, "mood", mood="calm"),
+    ):
+        said = delta(0, "text", text="Hel"), between, delta(0, "text", text="lo.")
+        listed = [*events()[:2], start, *said, event("step.stop", index=0), events()[-1]]
+        assert fold(read(framed(listed))[0]).text.replace("\n", "") == "Hello."

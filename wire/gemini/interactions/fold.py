@@ -81,6 +81,8 @@ class StepBuilder:
     def add(self, delta: Fields) -> None:
         """Add a delta."""
         kind = _text(delta.get("type"))
+        if not kind:
+            return  # no delta: a note of its event says what it was
         if kind == "text":
             self._add_text(_text(delta.get("text")))
         elif kind in ("text_annotation_delta", "text_annotation"):
@@ -98,6 +100,7 @@ class StepBuilder:
         elif kind == self.kind or self.kind != "model_output":
             self._merge({key: value for key, value in delta.items() if key != "type"})
         else:
+            self._close()
             self._content.append(delta)  # a kind of content that is newer than this library
 
     def _merge(self, fields: Fields) -> None:
