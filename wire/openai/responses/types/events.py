@@ -22,8 +22,8 @@ class StreamEvent(OpenAIStruct, frozen=True, kw_only=True):
     sequence_number: int | None = None
     """Position in the stream, from 0."""
     response: Response | None = None
-    """In `response.created`, `.queued`, `.in_progress`, `.completed`, `.incomplete` and
-    `response.failed`."""
+    """In `response.created`, `response.queued`, `response.in_progress`, `response.completed`,
+    `response.incomplete` and `response.failed`."""
     output_index: int | None = None
     """Position of the item in the output."""
     item: Item | None = None
