@@ -2,8 +2,7 @@
 
 `stops.json` has one row for each word of a wire. `gemini.block` are the reasons why a prompt was
 blocked, `chat.native` the words of a host behind a gateway, in small letters, and `responses.item`
-the calls that the client must run and that have no neutral form. `bedrock` are those of
-Converse. Nothing reads `ollama` yet.
+the calls that the client must run and that have no neutral form. `bedrock` are those of Converse.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A gateway: any client of Gemini, OpenAI, Anthropic or Bedrock on one model of any provider.
+"""A gateway: any client of Gemini, OpenAI, Anthropic, Bedrock or Ollama on one model of any vendor.
 
 >>> from wire import AsyncChat
 >>> from wire.gateway import Gateway, serve

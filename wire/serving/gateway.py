@@ -1,4 +1,4 @@
-"""Any client of Gemini, OpenAI, Anthropic or Bedrock on models of any provider.
+"""Any client of Gemini, OpenAI, Anthropic, Bedrock or Ollama on models of any provider.
 
 A request of a client is converted to a neutral request, sent to the backend, and the reply is
 written as the client's vendor writes it. The paths and the error bodies of the vendors are those of
