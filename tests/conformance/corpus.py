@@ -19,6 +19,7 @@ from tests.conformance import (
     invoke,
     ollama,
     openai,
+    realtime,
     responses,
 )
 from tests.conformance.compare import UNKNOWN
@@ -65,6 +66,7 @@ def scope(record: Record, *, every: bool = False) -> gemini.Checks | str:
         "anthropic-compatible": [anthropic.scope],
         "ollama": [ollama.scope],
         "gemini-interactions": [interactions.scope],
+        "realtime": [realtime.scope],
         "bedrock": [invoke.scope, converse.scope, responses.scope],
     }
     of_openai = [responses.scope, openai.scope] if vendor.startswith("openai-") else []

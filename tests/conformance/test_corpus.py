@@ -28,7 +28,7 @@ from wire.openai.responses import parts as responses_parts
 from wire.openai.responses.types import Response
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "corpus"
-SAMPLE, OPENAI, RESPONSES, ANTHROPIC, CONVERSE, OLLAMA, INTERACTIONS = (
+SAMPLE, OPENAI, RESPONSES, ANTHROPIC, CONVERSE, OLLAMA, INTERACTIONS, REALTIME = (
     FOLDER / "sample.jsonl",
     FOLDER / "openai.jsonl",
     FOLDER / "responses.jsonl",
@@ -36,6 +36,7 @@ SAMPLE, OPENAI, RESPONSES, ANTHROPIC, CONVERSE, OLLAMA, INTERACTIONS = (
     FOLDER / "converse.jsonl",
     FOLDER / "ollama.jsonl",
     FOLDER / "interactions.jsonl",
+    FOLDER / "realtime.jsonl",
 )
 SHARED = Path(__file__).parents[3] / "shared" / "corpus"
 # How many records there are at least, how many of endpoints that are not built at most, and how
@@ -52,6 +53,7 @@ RECORDED = {
     "bedrock": (700, 66, 2),
     "ollama": (56, 0, 2),
     "gemini-interactions": (28, 0, 0),
+    "realtime": (33, 7, 0),
 }
 PART = 125
 
@@ -66,8 +68,12 @@ PART = 125
         (CONVERSE, 24, 24),
         (OLLAMA, 9, 9),
         (INTERACTIONS, 16, 16),
+        (REALTIME, 5, 5),
     ],
-    ids=["gemini", "openai", "responses", "anthropic", "converse", "ollama", "interactions"],
+    ids=[
+        *("gemini", "openai", "responses", "anthropic", "converse", "ollama", "interactions"),
+        "realtime",
+    ],
 )
 def test_sample(
     sample: Path, records: int, passed: int, capsys: pytest.CaptureFixture[str]

@@ -51,6 +51,7 @@ _NAMES = {
 _MODULES = {
     "batching": "wire.gemini.batching",
     "interactions": "wire.gemini.interactions",
+    "live": "wire.gemini.live",
     "types": "wire.gemini.types",
 }
 

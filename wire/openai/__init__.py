@@ -40,6 +40,7 @@ _NAMES = {
 }
 _MODULES = {
     "batching": "wire.openai.chat.batching",
+    "realtime": "wire.openai.realtime",
     "responses": "wire.openai.responses",
     "types": "wire.openai.chat.types",
 }

@@ -1,0 +1,4 @@
+# Written by `python -m tests.faces`.
+from wire.gemini.live import types as types
+from wire.gemini.live.messages import parse_message as parse_message
+from wire.gemini.live.types import *
