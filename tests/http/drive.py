@@ -4,9 +4,11 @@ runs on all three.
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
@@ -115,6 +117,17 @@ class _SyncDoor:
             result.reply, result.account = chunks.partial(), chunks.account
         return result
 
+    @contextlib.contextmanager
+    def connect(self, call: Any) -> Iterator[Any]:
+        """A session with plain `send(event)` and `next()`, which is `None` at the end."""
+        with self.client.connect(call) as socket:
+            yield SimpleNamespace(
+                send=socket.send,
+                next=lambda: next(socket.events(), None),
+                close=socket.close,
+                account=socket.account,
+            )
+
 
 @dataclass
 class _AsyncDoor:
@@ -150,6 +163,25 @@ class _AsyncDoor:
                 result.error = error
             result.reply, result.account = chunks.partial(), chunks.account
         return result
+
+    @contextlib.contextmanager
+    def connect(self, call: Any) -> Iterator[Any]:
+        run = anyio.from_thread.run
+        block = self.client.connect(call)
+        socket = run(block.__aenter__)
+
+        async def next_one() -> Any:
+            return await anext(socket.events(), None)
+
+        try:
+            yield SimpleNamespace(
+                send=lambda event: run(socket.send, event),
+                next=lambda: run(next_one),
+                close=lambda: run(socket.aclose),
+                account=socket.account,
+            )
+        finally:
+            run(block.__aexit__, None, None, None)
 
 
 EVERY = [pytest.param(Drive(name), id=name) for name in ("sync", "asyncio", "trio")]

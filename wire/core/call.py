@@ -1,4 +1,4 @@
-"""`Call`, `StreamCall`: a request as a value, and how to decode its response. No I/O."""
+"""Calls: a request as a value, and how to decode its response. No I/O."""
 
 from __future__ import annotations
 
@@ -48,6 +48,8 @@ from wire.core.secret import (
 Answer = TypeVar("Answer")
 Chunk = TypeVar("Chunk")
 Chunk_co = TypeVar("Chunk_co", covariant=True)
+Sent = TypeVar("Sent")
+Received = TypeVar("Received")
 
 
 _LONGEST = float(1 << 53)
@@ -565,3 +567,19 @@ class StreamCall(_Request, Generic[Chunk, Answer], frozen=True, kw_only=True):
     body; `None` if the server cannot continue it. The arguments are this call and the reader. It
     is asked after a stream broke off, and after one whose reader `continues`. Only the request of
     the returned call counts."""
+
+
+class SocketCall(_Request, Generic[Sent, Received], frozen=True, kw_only=True):
+    """One request that opens a WebSocket, on which both sides send messages.
+
+    `client.connect(call)` opens it. The request of the handshake is a GET; the headers of the
+    handshake are those of the client's transport.
+    """
+
+    _functions = ("host_rules", "amend", "encode", "parse", "read_error")
+    encode: Callable[[Sent], bytes]
+    """Encodes one message, and refuses what is none."""
+    parse: Callable[[bytes], Received]
+    """Decodes one message of the server."""
+    read_error: ReadError
+    """Maps a response that refuses the handshake to an error."""

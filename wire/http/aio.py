@@ -16,7 +16,16 @@ import anyio
 import httpx
 
 from wire.core.arguments import checked_names
-from wire.core.call import Answer, Call, Chunk, StreamCall, Timeouts
+from wire.core.call import (
+    Answer,
+    Call,
+    Chunk,
+    Received,
+    Sent,
+    SocketCall,
+    StreamCall,
+    Timeouts,
+)
 from wire.core.errors import ConfigurationError, WireError
 from wire.core.exchange import Pause
 from wire.core.flow import Flow, FlowRun
@@ -24,7 +33,7 @@ from wire.core.incoming import Incoming
 from wire.core.limits import Limits
 from wire.core.retry import Retry
 from wire.core.secret import Headers, Secret, sealed, sealed_object
-from wire.core.stream_block import Block, ForTasks
+from wire.core.stream_block import Block, ForTasks, async_stream_block
 from wire.http.async_httpx_lane import async_send_in_time
 from wire.http.async_lanes import AsyncLanes
 from wire.http.network import AsyncHTTPClient, AsyncTransport, Style, opened
@@ -41,6 +50,7 @@ from wire.http.target import TRANSPORT_METHODS, Target, Token, options_of, seal,
 if TYPE_CHECKING:
     from wire.around.seam import AroundFunction
     from wire.auth.credential import Credential
+    from wire.http.async_links import AsyncSocket
     from wire.http.granting import Request
     from wire.http.surrounding import Action, Steps
     from wire.neutral.decisions import Decisions, Part, Question
@@ -407,6 +417,20 @@ class AsyncClient(ForTasks, ClientState):
         Leaving the block closes the stream.
         """
         return _StreamBlock(self, call)
+
+    @async_stream_block("async with client.connect(call) as socket:")
+    async def connect(
+        self, call: SocketCall[Sent, Received]
+    ) -> AsyncIterator[AsyncSocket[Sent, Received]]:
+        """Open a WebSocket session; the block begins when it is open. As `Client.connect`."""
+        from wire.http.async_links import open_socket  # only few clients open one
+
+        attempt = Attempt(self._target, call, self._http, kind=SocketCall)
+        socket: AsyncSocket[Sent, Received] = await self._run(attempt, open_socket)
+        try:
+            yield socket
+        finally:
+            await socket.aclose()
 
     async def run(self, flow: Flow[Answer]) -> Answer:
         """Run the calls and pauses of a flow and return its result.

@@ -20,6 +20,7 @@ from wire.http.lanes import (
     seconds_for_a_lane,
 )
 from wire.http.prepared import Origin, request_origin
+from wire.http.watchdog import UPGRADE
 
 if TYPE_CHECKING:
     import asyncio
@@ -68,7 +69,7 @@ class AsyncLanes(LanesState["AsyncLane"], httpx.AsyncBaseTransport):
         await _acquired(ours.limiter, request)
         lane = None
         try:
-            lane = await self._take(ours, origin)
+            lane = await self._take(ours, origin, upgrades=UPGRADE in request.extensions)
             try:
                 response = await lane.send(request)
             except BROKEN:
@@ -103,13 +104,13 @@ class AsyncLanes(LanesState["AsyncLane"], httpx.AsyncBaseTransport):
         await anext(ours.until_the_end)
         return ours
 
-    async def _take(self, ours: _LoopLanes, origin: Origin) -> AsyncLane:
+    async def _take(self, ours: _LoopLanes, origin: Origin, *, upgrades: bool) -> AsyncLane:
         while True:
             if self._closed:
                 raise client_closed()
             idle = ours.idle[origin]
-            if not idle:
-                return self._open(origin)
+            if upgrades or not idle:
+                return self._open(origin, upgrades=upgrades)
             lane = idle.pop()
             if self._is_kept(lane):
                 return lane

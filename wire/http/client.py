@@ -17,7 +17,16 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 import httpx
 
 from wire.core.arguments import checked_names
-from wire.core.call import Answer, Call, Chunk, StreamCall, Timeouts
+from wire.core.call import (
+    Answer,
+    Call,
+    Chunk,
+    Received,
+    Sent,
+    SocketCall,
+    StreamCall,
+    Timeouts,
+)
 from wire.core.errors import ConfigurationError, WireError, typed_at_the_end
 from wire.core.exchange import Pause
 from wire.core.flow import Flow, FlowRun
@@ -44,6 +53,7 @@ if TYPE_CHECKING:
     from wire.around.seam import AroundFunction, Wait
     from wire.auth.credential import Credential
     from wire.http.granting import Request
+    from wire.http.links import Socket
     from wire.http.surrounding import Action, Steps
     from wire.neutral.decisions import Decisions, Part, Question
     from wire.neutral.embeddings import Embeddings
@@ -374,6 +384,26 @@ class Client(ForThreads, ClientState):
             except BaseException:  # such as an interrupt before the body was closed (R-43)
                 _close(stream._attempt, stream._body)
                 raise
+
+    @stream_block("with client.connect(call) as socket:")
+    def connect(self, call: SocketCall[Sent, Received]) -> Iterator[Socket[Sent, Received]]:
+        """Open a WebSocket session; the block begins when it is open.
+
+        `socket.send(event)` sends, and `for event in socket.events()` receives. Leaving the block
+        ends the session. The time limits `connect` and `first_byte`, retries and `total` are those
+        of the opening; `idle` limits the silence of an open session, in which pings of the server
+        are no silence. Functions of `around=` do not see sessions.
+
+        Raises `ConfigurationError` if the extra `[live]` is not installed.
+        """
+        from wire.http.links import Socket  # only few clients open one
+
+        attempt = Attempt(self._target, call, self._http, kind=SocketCall)
+        socket: Socket[Sent, Received] = self._run(attempt, Socket)
+        try:
+            yield socket
+        finally:
+            socket.close()
 
     def run(self, flow: Flow[Answer]) -> Answer:
         """Run the calls and pauses of a flow and return its result.
