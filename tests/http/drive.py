@@ -117,6 +117,17 @@ class _SyncDoor:
             result.reply, result.account = chunks.partial(), chunks.account
         return result
 
+    def read_events(self, call: Any, most: int = 1000) -> Streamed:
+        """As `read`, of a stream whose chunks have no text."""
+        result = Streamed()
+        with self.client.stream(call) as chunks:
+            try:
+                for _ in zip(range(most), chunks, strict=False):
+                    pass
+            except WireError as error:
+                result.error = error
+        return result
+
     @contextlib.contextmanager
     def connect(self, call: Any) -> Iterator[Any]:
         """A session with plain `send(event)` and `next()`, which is `None` at the end."""
@@ -162,6 +173,20 @@ class _AsyncDoor:
             except WireError as error:
                 result.error = error
             result.reply, result.account = chunks.partial(), chunks.account
+        return result
+
+    def read_events(self, call: Any, most: int = 1000) -> Streamed:
+        return anyio.from_thread.run(self._read_events, call, most)
+
+    async def _read_events(self, call: Any, most: int) -> Streamed:
+        result = Streamed()
+        async with self.client.stream(call) as chunks:
+            try:
+                for _ in range(most):
+                    if await anext(chunks, None) is None:
+                        break
+            except WireError as error:
+                result.error = error
         return result
 
     @contextlib.contextmanager

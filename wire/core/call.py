@@ -214,7 +214,7 @@ class _Message(msgspec.Struct, frozen=True):
 
 
 _OPTIONAL_FUNCTIONS = frozenset(
-    {"host_rules", "amend", "read_headers", "follow", "events", "convert", "resume"}
+    {"host_rules", "amend", "read_headers", "follow", "events", "convert", "resume", "turns"}
 )
 
 
@@ -253,6 +253,9 @@ class _Request(_Message, frozen=True, kw_only=True):
     """A body that is read in pieces while it is sent, in place of `body`."""
     idempotent: bool = True
     """False: sending it twice has another effect, so it is never retried, whatever `retry` is."""
+    turns: Callable[[], Any] | None = None
+    """Makes the `wire.core.turns.Turns` of a WebSocket on which such calls follow each other, which
+    a client with `connection="socket"` opens. `None`: they go over HTTP."""
     notes: tuple[Note, ...] = ()
     """Notes on changes, additions and omissions while the call was built; see `wire.notes`."""
 
@@ -519,7 +522,7 @@ class Call(_Request, Generic[Answer], frozen=True, kw_only=True):
     '/models/gemini-3.8-flash'
     """
 
-    _functions = ("host_rules", "amend", "parse", "read_error", "read_headers", "follow")
+    _functions = ("host_rules", "amend", "parse", "read_error", "read_headers", "follow", "turns")
     parse: Callable[[bytes], Answer]
     """Decodes the body of a 2xx response."""
     read_error: ReadError
@@ -547,8 +550,9 @@ class StreamCall(_Request, Generic[Chunk, Answer], frozen=True, kw_only=True):
     """
 
     _functions = (
-        "host_rules", "amend", "reader", "events", "fold", "convert", "read_error", "resume",
-    )  # fmt: skip
+        *("host_rules", "amend", "reader", "events", "fold", "convert", "read_error", "resume"),
+        "turns",
+    )
     _structs = ("text_chunk",)
     reader: Callable[[Limits], Reader[Any]]
     """Creates the reader of one response, within the limits of the client."""

@@ -10,9 +10,6 @@ from typing import Protocol
 
 import msgspec
 
-TURNS = "wire.turns"
-"""Request extension: makes the `Turns` of a new connection."""
-
 
 class Turn(msgspec.Struct, frozen=True):
     """What a message means for the answer that is being read."""
@@ -24,7 +21,7 @@ class Turn(msgspec.Struct, frozen=True):
     status: int = 200
     """Another one refuses the request; `data` is then the whole body."""
     again: bool = False
-    """Whether to send the same request once more, with everything in it."""
+    """Whether to send the same request once more, with everything in it, before `data` counts."""
     keeps: bool = True
     """Whether the connection may be used further."""
 

@@ -14,6 +14,7 @@ from wire.core.limits import Limits
 from wire.core.stream_block import ForTasks
 from wire.http.duplex import SocketState, second_listener, upgraded
 from wire.http.sending import TRANSPORT_ERRORS, Attempt
+from wire.http.sockets import has_arrived
 from wire.http.websocket import READ_BYTES, WRITE_BYTES, WebSocket
 
 
@@ -23,22 +24,33 @@ class AsyncLink:
     One task may wait for messages while others send.
     """
 
-    __slots__ = ("_network", "_out", "_response", "_writing", "websocket")
+    __slots__ = ("_out", "_response", "_writing", "network", "websocket")
 
     def __init__(
         self, extensions: dict[str, Any], response: httpx.Response, limits: Limits
     ) -> None:
-        self._network = upgraded(extensions, response)
+        self.network: Any = upgraded(extensions, response)
         self.websocket: WebSocket = WebSocket(limits)
         self._response = response
         self._out = bytearray()
         self._writing = anyio.Lock()
 
+    async def is_open(self) -> bool:
+        """Return whether it can be used further; what has arrived is read."""
+        connection = self.network.get_extra_info("socket")
+        try:
+            while not self.websocket.over and has_arrived(connection):
+                if not await self.read(_ARRIVED_SECONDS):
+                    break  # a part of what TLS sends at once
+        except TRANSPORT_ERRORS:
+            return False
+        return not self.websocket.over
+
     async def read(self, seconds: float) -> bool:
         """Read once; return whether anything, or the end, came within so many seconds."""
         data = None
         with anyio.move_on_after(seconds):
-            data = await _translated(self._network.read(READ_BYTES, None))
+            data = await _translated(self.network.read(READ_BYTES, None))
         if data is None:
             return False
         self.websocket.feed(data)
@@ -66,7 +78,7 @@ class AsyncLink:
                     del self._out[: len(piece)]
                     # TLS that is cancelled while it writes loses what it has encrypted.
                     with anyio.fail_after(min(seconds, _PIECE_SECONDS), shield=True):
-                        await _translated(self._network.write(piece, None))
+                        await _translated(self.network.write(piece, None))
             except BaseException:
                 self.websocket.break_off()  # nothing can be sent behind half a message
                 raise
@@ -77,11 +89,11 @@ class AsyncLink:
             try:
                 self._out += self.websocket.close()
                 with anyio.move_on_after(_CLOSE_SECONDS):
-                    await _translated(self._network.write(bytes(self._out), None))
+                    await _translated(self.network.write(bytes(self._out), None))
             except TRANSPORT_ERRORS:
                 pass  # it is closed in any case
             try:
-                await self._network.aclose()
+                await self.network.aclose()
                 await self._response.aclose()
             except TRANSPORT_ERRORS:
                 pass
@@ -89,6 +101,7 @@ class AsyncLink:
 
 _PIECE_SECONDS = 10.0
 """How long a cancellation waits for the connection to take a piece of a message."""
+_ARRIVED_SECONDS = 0.05
 _CLOSE_SECONDS = 0.5
 """How long a server may take to read that the session ends."""
 

@@ -17,16 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 import httpx
 
 from wire.core.arguments import checked_names
-from wire.core.call import (
-    Answer,
-    Call,
-    Chunk,
-    Received,
-    Sent,
-    SocketCall,
-    StreamCall,
-    Timeouts,
-)
+from wire.core.call import Answer, Call, Chunk, Received, Sent, SocketCall, StreamCall, Timeouts
 from wire.core.errors import ConfigurationError, WireError, typed_at_the_end
 from wire.core.exchange import Pause
 from wire.core.flow import Flow, FlowRun
@@ -54,6 +45,7 @@ if TYPE_CHECKING:
     from wire.auth.credential import Credential
     from wire.http.granting import Request
     from wire.http.links import Socket
+    from wire.http.socket_lanes import SocketLanes
     from wire.http.surrounding import Action, Steps
     from wire.neutral.decisions import Decisions, Part, Question
     from wire.neutral.embeddings import Embeddings
@@ -292,6 +284,9 @@ class Client(ForThreads, ClientState):
         idempotency_header: Name of a header that carries an id: a new one for each call, the same
             on all its attempts. A gateway that knows the header, such as `Idempotency-Key`, does
             not run a repeated request twice.
+        connection: `http`, or `socket`: requests of OpenAI's Responses follow each other on a
+            WebSocket, each with only what is new in it; all others go over HTTP. It needs the extra
+            `[live]`.
         around: A function, or several, that see each call and may change, answer, delay or refuse
             it; see `wire.around`.
     """
@@ -321,6 +316,7 @@ class Client(ForThreads, ClientState):
         plain_http: bool = False,
         trust_env: bool = True,
         idempotency_header: str | None = None,
+        connection: str = "http",
         around: AroundFunction | Sequence[AroundFunction] | None = None,
     ) -> None:
         options = options_of(locals())
@@ -333,6 +329,12 @@ class Client(ForThreads, ClientState):
         if held is not None and held.credential.is_async:
             raise ConfigurationError("credentials: an async function needs AsyncClient")
         self._http, self._handle = opened(http, self._target.trust_env, _STYLE)
+        self._sockets: SocketLanes | None = None
+        if self._target.connection == "socket":
+            from wire.http.socket_lanes import SocketLanes  # only few clients have it
+
+            self._sockets = SocketLanes(self._handle, self._target.limits)
+            self._handle = self._sockets.handle_request
         # Not seeded: forked children would all wait equally long before their retries (R-42).
         self._dice = SystemRandom()
 
@@ -494,6 +496,8 @@ class Client(ForThreads, ClientState):
         `ConfigurationError`. Closing twice has no effect.
         """
         self._closed = True
+        if self._sockets is not None:
+            self._sockets.close()
         self._http.close()
 
     def __enter__(self) -> Self:

@@ -30,12 +30,13 @@ class Link:
     socket is short and under a lock, since OpenSSL allows one thread at a time.
     """
 
-    __slots__ = ("_lock", "_out", "_response", "_socket", "websocket")
+    __slots__ = ("_lock", "_out", "_response", "_socket", "network", "websocket")
 
     def __init__(
         self, extensions: dict[str, Any], response: httpx.Response, limits: Limits
     ) -> None:
-        network = upgraded(extensions, response)
+        self.network: Any = upgraded(extensions, response)
+        network = self.network
         self.websocket: WebSocket = WebSocket(limits)
         self._response = response
         self._socket = network.get_extra_info("socket")
@@ -53,6 +54,15 @@ class Link:
             pass  # nothing has come yet, or the first read tells what is wrong
         self._socket.setblocking(False)
         self.flush()
+
+    def is_open(self) -> bool:
+        """Return whether it can be used further; what has arrived is read."""
+        try:
+            while not self.websocket.over and self._take():
+                self.flush()
+        except TRANSPORT_ERRORS:
+            return False
+        return not self.websocket.over
 
     def read(self, seconds: float) -> bool:
         """Read once; return whether anything, or the end, came within so many seconds."""

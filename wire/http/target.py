@@ -83,6 +83,7 @@ class Target(msgspec.Struct, frozen=True):
     retry: Retry
     limits: Limits
     trust_env: bool
+    connection: str = "http"
     around: tuple[AroundFunction, ...] = ()
     place: dict[str, str] = {}
     """The options of the client that are parts of the URL or of a header, such as `region`."""
@@ -282,6 +283,7 @@ class Target(msgspec.Struct, frozen=True):
             "retry": self.retry,
             "limits": self.limits,
             "trust_env": self.trust_env,
+            "connection": self.connection,
         }
 
 
@@ -342,6 +344,9 @@ class Options(TypedDict, total=False):
     """Name of a header that carries an id: a new one for each call, the same on all its attempts.
     A gateway that knows the header, such as `Idempotency-Key`, does not run a repeated request
     twice."""
+    connection: str
+    """`http`, or `socket`: requests of OpenAI's Responses follow each other on a WebSocket, each
+    with only what is new in it; all others go over HTTP. It needs the extra `[live]`."""
     around: AroundFunction | Sequence[AroundFunction] | None
     """A function, or several, that see each call and may change, answer, delay or refuse it; see
     `wire.around`."""
@@ -366,19 +371,8 @@ _KINDS: dict[str, Any] = {
 
 
 _NAMES = (
-    "name",
-    "model",
-    "provider",
-    "default",
-    "version",
-    "project",
-    "location",
-    "region",
-    "resource",
-    "workspace",
-    "account",
-    "credentials",
-    "idempotency_header",
+    *("name", "model", "provider", "default", "version", "project", "location", "region"),
+    *("resource", "workspace", "account", "credentials", "idempotency_header", "connection"),
 )
 """Parameters whose values are names. One that looks random may be a key in a wrong place."""
 
@@ -477,8 +471,15 @@ def target(name: str, options: Options) -> Target:
         retry=_checked(options.get("retry", presets.DEFAULT), presets.NONE, "retry"),
         limits=_checked(options.get("limits"), Limits(), "limits"),
         trust_env=_checked(options.get("trust_env"), True, "trust_env"),
+        connection=_connection(options.get("connection", "http")),
         around=_around(options.get("around")),
     )
+
+
+def _connection(given: Any) -> str:
+    if given not in ("http", "socket"):
+        raise ConfigurationError(f"connection: expected 'http' or 'socket', not {quoted(given)}")
+    return str(given)
 
 
 def _around(given: Any) -> tuple[AroundFunction, ...]:

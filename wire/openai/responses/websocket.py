@@ -117,7 +117,7 @@ class ResponseTurns:
         self._asked = [] if read.get("previous_response_id") else _items(asked)
         self._is_continued = count > 0
         if count:
-            fields["previous_response_id"] = msgspec.json.encode(self._id)
+            fields["previous_response_id"] = msgspec.Raw(msgspec.json.encode(self._id))
             fields["input"] = msgspec.Raw(json.dumps(asked[count:], ensure_ascii=False).encode())
         self._begun, self._output, self._id = False, {}, ""
         return msgspec.json.encode({"type": "response.create", **fields})
@@ -153,13 +153,12 @@ class ResponseTurns:
         if self._begun:
             return Turn(_framed(message), is_last=True, keeps=False)
         if code == _TOO_OLD:
-            return Turn(again=True, keeps=False)
-        if code == _NOT_FOUND and self._is_continued:
-            return Turn(again=True)
+            return Turn(_framed(message), is_last=True, again=True, keeps=False)
+        again = code == _NOT_FOUND and self._is_continued
         status = event.get("status")
         if isinstance(status, int) and 400 <= status < 600:
-            return Turn(message, is_last=True, status=status)
-        return Turn(_framed(message), is_last=True)
+            return Turn(message, is_last=True, status=status, again=again)
+        return Turn(_framed(message), is_last=True, again=again)
 
 
 def _framed(message: bytes) -> bytes:
