@@ -373,6 +373,9 @@ class _Request(_Message, frozen=True, kw_only=True):
         except Exception as cause:  # of a call that the user made
             problem = f"call.host_rules raised {type_name(cause)}"
             raise ConfigurationError(problem, provider=provider.name) from frameless(cause)
+        if not isinstance(judged, _Request):
+            problem = f"call.host_rules returned a {type_name(judged)}, not a call"
+            raise ConfigurationError(problem, provider=provider.name)
         return judged
 
     @property

@@ -22,7 +22,8 @@ from wire.core.limits import Limits, check_json, over
 
 READ_BYTES = WRITE_BYTES = 64 * 1024
 _GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
-_SILENT = logging.Logger("websockets", logging.CRITICAL + 1)  # its records hold the messages
+SILENT = logging.Logger("websockets", logging.CRITICAL + 1)
+"""For the package `websockets`, whose records hold the messages."""
 _LEFT = "the socket was left, or closed by this program"
 
 
@@ -178,7 +179,7 @@ def _protocol(max_size: int) -> Any:
         raise ConfigurationError(
             "a socket needs websockets: pip install 'wire-llm[live]'"
         ) from None
-    return Protocol(CLIENT, max_size=max_size, logger=_SILENT)
+    return Protocol(CLIENT, max_size=max_size, logger=SILENT)
 
 
 class Silence:

@@ -20,6 +20,7 @@ from __future__ import annotations
 from wire.core.lazy import lazy_names
 
 _NAMES = {
+    "wire.openai.realtime.endpoints": "socket",
     "wire.openai.realtime.events": "event_name parse_event",
 }
 _MODULES = {"types": "wire.openai.realtime.types"}
