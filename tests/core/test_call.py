@@ -273,5 +273,5 @@ def test_a_field_that_is_no_type_of_structs_is_named(kind: Any, value: object):
 
 def test_rules_of_a_host_that_return_no_call_are_told() -> None:
     made = call(host_rules=lambda call, provider: "fake-key")
-    with pytest.raises(ConfigurationError, match="call.host_rules returned a str, not a call"):
+    with pytest.raises(ConfigurationError, match=r"call\.host_rules returned a str, not a call"):
         made.judge(PROVIDERS["gemini"])

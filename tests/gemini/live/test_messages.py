@@ -7,7 +7,7 @@ import pytest
 import wire
 from wire import gemini
 from wire.core.memory import encode
-from wire.errors import StreamInvalid
+from wire.errors import RuleError, StreamInvalid
 from wire.gemini import live
 
 
@@ -47,3 +47,19 @@ def test_empty_messages_are_sent() -> None:
     assert encode(live.ClientMessage(realtime_input=start)) == (
         b'{"realtimeInput":{"activityStart":{}}}'
     )
+
+
+def test_a_message_has_one_field() -> None:
+    encode_one = live.socket().encode
+    assert encode_one(
+        live.ClientMessage(client_content=live.ClientContent(turn_complete=True))
+    ) == (b'{"clientContent":{"turnComplete":true}}')
+    both = live.ClientMessage(setup=live.Setup(), realtime_input=live.RealtimeInput(text="Hi"))
+    for wrong, words in (
+        (live.ClientMessage(), "a message has one field, not none"),
+        (both, "a message has one field, not setup, realtime_input"),
+        (live.Setup(), "expected a ClientMessage, not Setup"),
+        (live.ClientMessage(setup=live.Setup(model=5)), "setup.model"),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(RuleError, match=words):
+            encode_one(wrong)  # type: ignore[arg-type]

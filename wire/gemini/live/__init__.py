@@ -12,6 +12,7 @@ from __future__ import annotations
 from wire.core.lazy import lazy_names
 
 _NAMES = {
+    "wire.gemini.live.endpoints": "socket",
     "wire.gemini.live.messages": "parse_message",
 }
 _MODULES = {"types": "wire.gemini.live.types"}

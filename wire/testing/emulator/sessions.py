@@ -36,7 +36,7 @@ class Session(Protocol):
         """Return what is sent first."""
         ...
 
-    def receive(self, message: bytes) -> Sequence[SessionPiece]:
+    def receive(self, data: bytes) -> Sequence[SessionPiece]:
         """Return what is sent after a message of the client."""
         ...
 
