@@ -143,6 +143,17 @@ def test_scripts_and_faults_play_over_a_socket(drive: Drive) -> None:
     assert opened_sockets == 2
 
 
+def test_a_function_of_the_script_that_raises_ends_the_session() -> None:
+    def broken(request: Any) -> Any:
+        raise ZeroDivisionError("no tide")
+
+    with serve(Emulator(broken)) as server, opened(server, "/v1/responses") as socket:
+        with pytest.raises(ConnectionClosed, match="no tide") as caught:
+            said(socket, "response.completed", create("Hi"))
+    assert caught.value.rcvd is not None
+    assert caught.value.rcvd.code == 1011
+
+
 def test_a_conversation_over_a_socket_is_the_one_over_http(server: Server) -> None:
     replies = []
     for connection in ("http", "socket"):
@@ -274,10 +285,16 @@ def test_audio_and_items_of_the_client(server: Server) -> None:
             ({"type": "session.update", "session": {}}, "missing_required_parameter"),
             ({"type": "response.cancel"}, "response_cancel_not_active"),
             ({"type": "nothing"}, "invalid_value"),
+            ({"type": "session.update", "session": {"type": 5}}, "invalid_type"),
+            ({"type": "conversation.item.create", "item": {"content": "Hi"}}, "invalid_type"),
         ):
             assert said(socket, "error", event)[-1]["error"]["code"] == code
         socket.send("no json")
         assert said(socket, "error")[-1]["error"]["code"] == "invalid_json"
+        odd = {"type": "conversation.item.create", "item": {"type": "message"}}
+        settings = {"tools": None, "output_modalities": None}
+        done = said(socket, "response.done", odd, {"type": "response.create", "response": settings})
+        assert done[-1]["response"]["status"] in ("completed", "failed")
 
 
 def test_a_response_fails_and_a_connection_is_cut_by_the_script() -> None:

@@ -127,7 +127,7 @@ class ResponseTurns:
         event = plain(message)
         if not isinstance(event, dict):
             return Turn(_framed(message))  # the reader of the answer tells what is wrong
-        kind = event.get("type")
+        kind = str(event.get("type"))
         if kind == "error":
             return self._refused(event, message)
         if kind == "response.created":

@@ -17,7 +17,7 @@ from wire.testing.cassette.pieces import Cut, Pause, Reset
 from wire.testing.emulator.answer import Answer, LiveAnswer
 from wire.testing.emulator.crowd import Phase
 from wire.testing.emulator.limits import EmulatorLimits
-from wire.testing.emulator.sessions import Session
+from wire.testing.emulator.sessions import Close, Session
 from wire.testing.emulator.upgraded import accepting, problem, run_session, wants_websocket
 
 try:
@@ -231,7 +231,9 @@ class Connection:
 
     async def made(self, make: Callable[[], Any]) -> Any:
         """Return what a function of a session returns, in a worker thread."""
-        return await self._owner.asked(make)
+        made = await self._owner.asked(make)
+        # An answer is the error of a function of the script that raised.
+        return [Close(1011, made.body.decode()[:100])] if isinstance(made, Answer) else made
 
     def enters(self, phase: Phase) -> Phase:
         """Put the connection into a phase."""

@@ -11,6 +11,10 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import msgspec
+
+from wire.core.decoders import decoder
+from wire.openai.realtime.types import ClientEvent
 from wire.testing.cassette.pieces import Pause
 from wire.testing.emulator.sessions import Ask, SessionPiece, message, object_of
 
@@ -74,6 +78,13 @@ class RealtimeSession:
         event = object_of(data)
         if event is None:
             return [self._error({}, "The message is not a JSON object.", "invalid_json")]
+        try:
+            decoder(ClientEvent).decode(data)
+        except msgspec.ValidationError as cause:
+            words, _, path = str(cause).partition(" - at `$.")
+            return [self._error(event, words, "invalid_type", path.strip("`"))]
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return [self._error({}, "The message is not JSON.", "invalid_json")]
         endpoint = self._endpoints.get(str(event.get("type")))
         if endpoint is None:
             words = f"Invalid value: '{event.get('type')}'."
@@ -181,7 +192,7 @@ class RealtimeSession:
     def _respond(self, event: dict[str, Any]) -> Iterator[SessionPiece]:
         options = event.get("response") or {}
         settings = _merged(self._session, options)
-        modalities = settings["output_modalities"]
+        modalities = settings["output_modalities"] or ["audio"]
         response: dict[str, Any] = {
             "object": "realtime.response",
             "id": self._id("resp"),
@@ -220,7 +231,7 @@ class RealtimeSession:
     def _request(self, settings: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
         """Return the request for the same response from Responses."""
         items = options.get("input")
-        tools = [each for each in settings["tools"] if each.get("type") == "function"]
+        tools = [each for each in settings["tools"] or () if each.get("type") == "function"]
         choice = settings["tool_choice"] if tools else None
         asked = {
             "model": _ANSWERS_AS,
@@ -296,9 +307,10 @@ def _as_input(item: dict[str, Any]) -> dict[str, Any]:
         kept = ("type", "call_id", "name", "arguments", "output")
         return {key: item[key] for key in kept if key in item}
     kind = "output_text" if item.get("role") == "assistant" else "input_text"
-    words = (part.get("text") or part.get("transcript") or "" for part in item["content"])
+    content = item.get("content") or ()
+    words = (part.get("text") or part.get("transcript") or "" for part in content)
     parts = [{"type": kind, "text": each or "(speech)"} for each in words]
-    return {"type": "message", "role": item["role"], "content": parts}
+    return {"type": "message", "role": item.get("role") or "user", "content": parts}
 
 
 def _usage(usage: dict[str, Any]) -> dict[str, Any]:
