@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -405,6 +406,15 @@ def test_an_agent_keeps_its_socket_over_its_tools() -> None:
     assert got[1]["input"] == [
         {"type": "function_call_output", "call_id": "c1", "output": "7 m in Brest"}
     ]
+
+
+def test_without_the_extra_nothing_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "websockets.protocol", None)
+    with pytest.raises(errors.ConfigurationError, match=r"pip install 'wire-llm\[live\]'"):
+        Chat("openai@responses:m", api_key="fake-key", connection="socket")
+    with Client("openai", api_key="fake-key", base_url="http://127.0.0.1:1/v1") as client:
+        with pytest.raises(errors.ConfigurationError, match=r"pip install 'wire-llm\[live\]'"):
+            client.connect(responses.socket()).__enter__()
 
 
 def test_a_model_without_a_socket_is_refused() -> None:

@@ -381,10 +381,10 @@ class AsyncClient(ForTasks, ClientState):
         self._http, self._handle = opened(http, trust_env, _STYLE)
         self._sockets: AsyncSocketLanes | None = None
         if self._target.connection == "socket":
-            from wire.http.async_socket_lanes import AsyncSocketLanes  # only few clients have it
+            from wire.http.async_socket_lanes import on_sockets  # only few clients have it
 
-            self._sockets = AsyncSocketLanes(self._handle, self._target.limits)
-            self._handle = self._sockets.handle_async_request
+            limits = self._target.limits
+            self._sockets, self._handle = on_sockets(self._http, self._handle, limits)
         self._dice = SystemRandom()
 
     @classmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
 
 import httpx
 
@@ -22,6 +23,20 @@ from wire.http.socket_state import (
     turns_of,
 )
 from wire.http.watchdog import ATTEMPT
+from wire.http.websocket import protocol_of
+
+
+def on_sockets(http: Any, handle: Any, limits: Limits) -> tuple[AsyncSocketLanes, Any]:
+    """Put sockets above a transport, and below a cassette, which has answers as HTTP has them.
+
+    Returns them, and the function that sends a request.
+    """
+    if (put_below := getattr(http, "_put_below", None)) is None:
+        lanes = AsyncSocketLanes(handle, limits)
+        return lanes, lanes.handle_async_request
+    lanes = AsyncSocketLanes(lambda request: lanes._inner.handle_async_request(request), limits)
+    lanes._inner = put_below(lanes)
+    return lanes, handle
 
 
 class AsyncSocketLanes(SocketLanesState[AsyncLink]):
@@ -32,6 +47,9 @@ class AsyncSocketLanes(SocketLanesState[AsyncLink]):
     ) -> None:
         super().__init__()
         self._handle, self._limits = handle, limits
+        self._inner: Any = None
+        """What it closes at the end, below a cassette."""
+        protocol_of(limits.event)  # tells at once if the extra is not installed
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request; the body of the response is not read."""
@@ -110,6 +128,8 @@ class AsyncSocketLanes(SocketLanesState[AsyncLink]):
         loop = current_loop()
         for kept in self._taken_out(lambda each: each.place[-1] is loop):
             await kept.link.close()
+        if self._inner is not None:
+            await self._inner.aclose()
 
 
 def _place(request: httpx.Request) -> tuple[object, ...]:

@@ -331,10 +331,10 @@ class Client(ForThreads, ClientState):
         self._http, self._handle = opened(http, self._target.trust_env, _STYLE)
         self._sockets: SocketLanes | None = None
         if self._target.connection == "socket":
-            from wire.http.socket_lanes import SocketLanes  # only few clients have it
+            from wire.http.socket_lanes import on_sockets  # only few clients have it
 
-            self._sockets = SocketLanes(self._handle, self._target.limits)
-            self._handle = self._sockets.handle_request
+            limits = self._target.limits
+            self._sockets, self._handle = on_sockets(self._http, self._handle, limits)
         # Not seeded: forked children would all wait equally long before their retries.
         self._dice = SystemRandom()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import httpx
 
@@ -25,6 +26,20 @@ from wire.http.socket_state import (
     turns_of,
 )
 from wire.http.watchdog import ATTEMPT
+from wire.http.websocket import protocol_of
+
+
+def on_sockets(http: Any, handle: Any, limits: Limits) -> tuple[SocketLanes, Any]:
+    """Put sockets above a transport, and below a cassette, which has answers as HTTP has them.
+
+    Returns them, and the function that sends a request.
+    """
+    if (put_below := getattr(http, "_put_below", None)) is None:
+        lanes = SocketLanes(handle, limits)
+        return lanes, lanes.handle_request
+    lanes = SocketLanes(lambda request: lanes._inner.handle_request(request), limits)
+    lanes._inner = put_below(lanes)
+    return lanes, handle
 
 
 class SocketLanes(SocketLanesState[Link]):
@@ -33,6 +48,9 @@ class SocketLanes(SocketLanesState[Link]):
     def __init__(self, handle: Callable[[httpx.Request], httpx.Response], limits: Limits) -> None:
         super().__init__()
         self._handle, self._limits = handle, limits
+        self._inner: Any = None
+        """What it closes at the end, below a cassette."""
+        protocol_of(limits.event)  # tells at once if the extra is not installed
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request; the body of the response is not read."""
@@ -109,6 +127,8 @@ class SocketLanes(SocketLanesState[Link]):
         self._closed = True
         for kept in self._taken_out(lambda _: True):
             drop(kept)
+        if self._inner is not None:
+            self._inner.close()
 
 
 def next_turn(kept: Kept[Link]) -> Turn:

@@ -78,7 +78,8 @@ class SocketLanesState(Generic[AnyLink]):
 def turns_of(request: httpx.Request) -> Callable[[], Turns] | None:
     """Return what makes the turns of a request; `None` if it goes over HTTP."""
     call = getattr(request.extensions.get(ATTEMPT), "call", None)
-    return call.turns if isinstance(call, Call | StreamCall) else None
+    is_handshake = UPGRADE in request.extensions
+    return call.turns if isinstance(call, Call | StreamCall) and not is_handshake else None
 
 
 def opening(request: httpx.Request) -> httpx.Request:

@@ -31,7 +31,8 @@ _LEFT = "the socket was left, or closed by this program"
 
 
 def new_key() -> str:
-    """Return the key of one handshake."""
+    """Return the key of one handshake. Raises as `protocol_of`, before anything is sent."""
+    protocol_of(0)
     return base64.b64encode(os.urandom(16)).decode()
 
 
@@ -71,7 +72,7 @@ class WebSocket:
     __slots__ = ("_error", "_is_closed", "_limits", "_parts", "_protocol", "_unused", "messages")
 
     def __init__(self, limits: Limits) -> None:
-        self._protocol = _protocol(limits.event)
+        self._protocol = protocol_of(limits.event)
         self._limits = limits
         self._parts: list[bytes] = []
         self._unused = 0
@@ -172,7 +173,8 @@ class WebSocket:
             )
 
 
-def _protocol(max_size: int) -> Any:
+def protocol_of(max_size: int) -> Any:
+    """Return a protocol of `websockets`; `ConfigurationError` if it is not installed."""
     try:
         from websockets.protocol import CLIENT, Protocol  # an extra
     except ImportError:

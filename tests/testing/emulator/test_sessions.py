@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,8 +16,9 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from tests.http.drive import EVERY, Drive
-from wire import Chat, Client, Message, Retry, Timeouts, errors
+from wire import AsyncLanes, Chat, Client, Lanes, Message, Retry, Timeouts, errors
 from wire.openai import realtime, responses
+from wire.testing import AsyncRecord, AsyncReplay, Record, Replay
 from wire.testing.emulator import Emulator, Server, serve
 
 TOOL = {
@@ -169,6 +171,34 @@ def test_a_conversation_over_a_socket_is_the_one_over_http(server: Server) -> No
                 history += [reply.message, Message.user("And?")]
             replies.append([reply.text, reply.stop, reply.usage])
     assert replies[0] == replies[1]
+
+
+@pytest.mark.parametrize("drive", EVERY)
+def test_a_cassette_has_the_answers_of_a_socket_as_those_of_http(
+    drive: Drive, tmp_path: Path
+) -> None:
+    call = responses.stream_response(
+        responses.ResponseRequest(model="gpt-5.4", input="Hi", store=False)
+    )
+    kinds: Any = (Record, Replay) if drive.name == "sync" else (AsyncRecord, AsyncReplay)
+    lanes = Lanes() if drive.name == "sync" else AsyncLanes()
+    path = tmp_path / "socket.json"
+    options = {"connection": "socket", "retry": None}
+
+    def work(door: Any) -> list[Any]:
+        return [door.result(call), door.result(call)]
+
+    with serve(Emulator()) as server:
+        options["base_url"] = f"{server.url}/v1"
+        recorded = drive.session(work, "openai", http=kinds[0](lanes, path), **options)
+        told = [(each["method"], each["status"]) for each in server.requests]
+    assert told == [("GET", 101), ("POST", 200), ("POST", 200)]
+    for connection in ("socket", "http"):
+        replayed = drive.session(
+            work, "openai", http=kinds[1](path), **{**options, "connection": connection}
+        )
+        assert replayed == recorded
+        assert [each.raw for each in replayed] == [each.raw for each in recorded]
 
 
 @pytest.mark.parametrize("drive", EVERY)
