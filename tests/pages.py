@@ -201,6 +201,8 @@ SECTIONS = {
     "enums": "Known values",
     "embeddings": "Embeddings",
     "decisions": "Decisions",
+    "images": "Images",
+    "audio": "Speech and transcripts",
     "models": "Models",
     "files": "Files",
     "stores": "File search stores",

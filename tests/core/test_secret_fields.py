@@ -81,6 +81,7 @@ NO_CREDENTIALS = {
     "key",
     "keys",
     "prompt_cache_key",
+    "keyterms",
     # pieces of text, and how many there are
     "token",
     "tokens",

@@ -23,9 +23,12 @@ from wire.gemini.interactions import rows as interactions_rows
 from wire.http.target import Target, target
 from wire.neutral.decisions import DecideRequest, yes_no
 from wire.neutral.embeddings import EmbedRequest
+from wire.neutral.images import ImageRequest
 from wire.neutral.messages import Reply, Text, Thought, ToolCall
 from wire.neutral.request import Output
 from wire.neutral.server_tools import code, file_search, url_context, web_search
+from wire.neutral.speech import SpeechRequest
+from wire.neutral.transcripts import TranscriptRequest
 from wire.ollama import rows as ollama_rows
 from wire.openai.common import rows as chat_rows
 from wire.openai.responses import rows as responses_rows
@@ -454,6 +457,37 @@ def sent(found: Target, call: Any) -> Any:
 
 
 @in_place
+def made(row: Provider) -> Iterator[str]:
+    """Calls of images, speech and transcripts, or the errors in their place."""
+    media = WIRES[row.wire].media_calls
+    if media is None:
+        return
+    yield str(sorted(media.kinds_of(row)))
+    sound = Media(data=b"RIFF", media_type="audio/wav")
+    for settings in (
+        {"size": "64x64", "count": 2},
+        {"aspect_ratio": "1:1", "resolution": "1K"},
+        {"format": "png", "seed": 1},
+        {"pictures": PNG},
+    ):
+        request: Any = ImageRequest("A cat", **settings)
+        yield from _built(media.image_call, request, row)
+    for settings in ({"voice": "a"}, {"format": "wav", "speed": 1.0}, {"language": "en"}):
+        yield from _built(media.speech_call, SpeechRequest("Hi", **settings), row)
+    yield from _built(media.stream_speech_call, SpeechRequest("Hi"), row)
+    for settings in ({"language": "en"}, {"timestamps": "word"}, {"speakers": True}):
+        yield from _built(media.transcript_call, TranscriptRequest(sound, **settings), row)
+
+
+def _built(build: Any, request: Any, row: Provider) -> Iterator[str]:
+    yield shown(lambda: _parts_of(build(request, "m", row).judge(row)))
+
+
+def _parts_of(call: Any) -> Any:
+    return call.path, call.body if call.form is None else sorted(call.form.fields)
+
+
+@in_place
 def decided(row: Provider) -> Iterator[str]:
     """The call that answers closed questions."""
     asked = DecideRequest("Hi", {"tall": yes_no("The tide is high.")})
@@ -549,7 +583,7 @@ DIALECTS = {id(row.dialect): row for row in reversed(list(PROVIDERS.values()))}
 @pytest.mark.parametrize("row", DIALECTS.values(), ids=lambda row: row.name)
 def test_each_field_that_a_dialect_sets_changes_an_outcome(row: Provider):
     unseen = []
-    kinds = (rendered, replies, decided, listed, emulated)
+    kinds = (rendered, replies, decided, made, listed, emulated)
     rules = Outcomes(row, *kinds)
     for field, default in sample(set_fields(row.dialect), 3):
         dialect = msgspec.structs.replace(row.dialect, **{field: default})

@@ -37,3 +37,5 @@ __getattr__, __dir__ = lazy_names(
 
 batching = None
 """The API has no batches; those of Gemini are of generateContent."""
+media_calls = None
+"""The wire has no endpoints of images, speech and transcripts."""

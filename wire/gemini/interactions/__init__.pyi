@@ -27,4 +27,5 @@ from wire.gemini.interactions.rows import ROWS as ROWS
 from wire.gemini.interactions.rows import endpoint_paths as endpoint_paths
 from wire.gemini.interactions.rules import check as check
 batching: None
+media_calls: None
 from wire.gemini.interactions.types import *

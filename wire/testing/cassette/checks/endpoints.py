@@ -91,6 +91,7 @@ _INTERACTIONS = _rows(
     ("GET", "/interactions/[^/]+", "", *_INTERACTED),
     ("DELETE", "/interactions/[^/]+", "", "DeletedInteraction"),
 )
+_IMAGES = "ImageList", "ImageEvent"
 _OPENAI = _rows(
     "openai",
     (
@@ -104,6 +105,11 @@ _OPENAI = _rows(
     ("POST", "/systemone", "SystemOneRequest", "SystemOneResponse"),
     ("POST", "/api/(?:alpha|v1)/decisions", "SystemOneRequest", "SystemOneResponse"),
     ("POST", "/decisions", "DecisionRequest", "Decision"),
+    ("POST", "/images/(?:generations|edits|variations)", "ImageRequest", *_IMAGES),
+    ("POST", "/api/v1/images", "ImageRequest", *_IMAGES),
+    ("POST", "/audio/speech", "SpeechRequest", "SpeechResponse", "SpeechEvent"),
+    ("POST", "/audio/transcriptions", "", "Transcription", "TranscriptionEvent"),
+    ("POST", "/audio/translations", "", "Transcription"),
     ("GET", "/models", "", "ModelList"),
     ("GET", "/models/.+", "", "Model"),
 )
