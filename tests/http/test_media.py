@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import re
 from operator import methodcaller
 from pathlib import Path
 from typing import Any
@@ -514,3 +515,20 @@ def test_a_dialect_gives_a_server_of_ones_own_its_endpoints() -> None:
         assert it.transcribe(SOUND, "whisper").text == "High"
         with pytest.raises(ConfigurationError, match="my-host has no speech"):
             it.speak("Hi", "kokoro")
+
+
+def test_the_page_of_providers_has_the_paths_of_the_rows() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "providers.md").read_text("utf-8")
+    section = page.partition("## Images, speech and transcripts")[2].partition("\n## ")[0]
+    rows = [line.split("|")[1:3] for line in section.splitlines() if line.startswith("| ")][1:]
+    for names, paths in rows:
+        told = re.findall(r"`(/[\w/]+)`", paths)
+        for name in names.strip().split(", "):
+            media = getattr(PROVIDERS[name].dialect, "media", None)
+            if media is None:
+                media = getattr(PROVIDERS.get(f"{name}@chat"), "dialect", None)
+                media = getattr(media, "media", None)
+            if media is None:  # of another wire
+                continue
+            kinds = ("images", "edits", "speech", "transcriptions", "translations")
+            assert told == [path for kind in kinds if (path := getattr(media, kind))], name

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any, TypedDict
 
 import msgspec
 
-from wire.catalogue.usage import Usage
+from wire.catalogue.usage import Priced, Usage
 from wire.core import json_values
 from wire.core.arguments import items_of, whole_number
 from wire.core.bodies import wrong_type
@@ -20,9 +20,6 @@ from wire.core.fields import Fields
 from wire.core.memory import MetadataStruct, Note
 from wire.core.secret import quoted
 from wire.neutral.messages import Media
-
-if TYPE_CHECKING:
-    from wire.catalogue.cost import Cost
 
 _SIZE = re.compile(r"auto|[1-9]\d{0,4}x[1-9]\d{0,4}")
 _TEXTS = ("size", "aspect_ratio", "resolution", "quality", "background", "format")
@@ -132,7 +129,7 @@ def _refused(path: str, problem: str) -> RuleError:
     return RuleError(violations=[Violation(path, problem)])
 
 
-class Images(MetadataStruct, frozen=True):
+class Images(MetadataStruct, Priced, frozen=True):
     """The images of a response, which go into messages. It can be iterated over and indexed.
 
     >>> images = Images((Media(url="https://example.com/cat.png"),))
@@ -163,17 +160,6 @@ class Images(MetadataStruct, frozen=True):
 
     def __getitem__(self, index: int) -> Media:
         return self.media[index]
-
-    @property
-    def cost(self) -> Cost:
-        """The cost in USD, as the host reports it or by the catalogue's prices.
-
-        >>> print(Images((), "grok-imagine-image", "xai").cost.total)
-        None
-        """
-        from wire.catalogue.cost import cost_of_answer  # loads a file at its first use
-
-        return cost_of_answer(self.source, self.usage, self.provider, (self.model,), "")
 
 
 class PartialImage(msgspec.Struct, frozen=True):

@@ -6,18 +6,15 @@ Each wire with such an endpoint converts a `SpeechRequest` to a call, and its re
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any, TypedDict
 
-from wire.catalogue.usage import Usage
+from wire.catalogue.usage import Priced, Usage
 from wire.core.errors import RuleError, Violation
 from wire.core.fields import Fields
 from wire.core.memory import MetadataStruct, Note
 from wire.core.secret import quoted
 from wire.neutral.images import checked_text
 from wire.neutral.messages import Media
-
-if TYPE_CHECKING:
-    from wire.catalogue.cost import Cost
 
 SOUND_TYPES = {
     "mp3": "audio/mpeg",
@@ -79,7 +76,7 @@ class SpeechRequest(MetadataStruct, frozen=True, metaclass=Fields):
             raise RuleError(violations=[Violation("speed", told)])
 
 
-class Speech(MetadataStruct, frozen=True):
+class Speech(MetadataStruct, Priced, frozen=True):
     """The sound of a response, which goes into messages.
 
     >>> Speech(Media(data=b"ID3", media_type="audio/mpeg")).data
@@ -103,17 +100,6 @@ class Speech(MetadataStruct, frozen=True):
     def data(self) -> bytes:
         """The bytes of the sound."""
         return self.media.data or b""
-
-    @property
-    def cost(self) -> Cost:
-        """The cost in USD, as the host reports it or by the catalogue's prices.
-
-        >>> print(Speech(Media(data=b"ID3", media_type="audio/mpeg")).cost.total)
-        None
-        """
-        from wire.catalogue.cost import cost_of_answer  # loads a file at its first use
-
-        return cost_of_answer(self.source, self.usage, self.provider, (self.model,), "")
 
 
 def as_wav(samples: bytes, rate: int) -> bytes:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
+from typing import Any, Literal, TypeAlias, TypedDict
 
 import msgspec
 
-from wire.catalogue.usage import Usage
+from wire.catalogue.usage import Priced, Usage
 from wire.core.arguments import items_of
 from wire.core.bodies import wrong_type
 from wire.core.errors import RuleError, Violation
@@ -22,9 +22,6 @@ from wire.core.secret import quoted
 from wire.neutral.data_source import Readable
 from wire.neutral.images import check_kind, checked_text
 from wire.neutral.messages import Media
-
-if TYPE_CHECKING:
-    from wire.catalogue.cost import Cost
 
 Sound: TypeAlias = Media | str | os.PathLike[str] | Readable
 """A `Media`, a path, or a binary file that the caller opens and closes."""
@@ -135,7 +132,7 @@ class TranscriptWord(msgspec.Struct, frozen=True, kw_only=True):
     """Where it ends."""
 
 
-class Transcript(MetadataStruct, frozen=True):
+class Transcript(MetadataStruct, Priced, frozen=True):
     """What is said in a sound.
 
     >>> Transcript("Hello.").segments
@@ -162,14 +159,3 @@ class Transcript(MetadataStruct, frozen=True):
     """Notes on what was changed or not sent."""
     source: Any = None
     """The wire's own struct, with all fields that the host sent."""
-
-    @property
-    def cost(self) -> Cost:
-        """The cost in USD, as the host reports it or by the catalogue's prices.
-
-        >>> print(Transcript("Hello.").cost.total)
-        None
-        """
-        from wire.catalogue.cost import cost_of_answer  # loads a file at its first use
-
-        return cost_of_answer(self.source, self.usage, self.provider, (self.model,), "")
