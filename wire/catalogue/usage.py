@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import msgspec
 
 from wire.core.lazy import Foreign
 from wire.core.memory import MetadataStruct
-
-if TYPE_CHECKING:
-    from wire.catalogue.cost import Cost
 
 
 class Usage(MetadataStruct, Foreign, frozen=True, kw_only=True):
@@ -67,22 +62,3 @@ class Usage(MetadataStruct, Foreign, frozen=True, kw_only=True):
         if other is None or (type(other) is int and other == 0):
             return self
         return NotImplemented
-
-
-class Priced:
-    """A result of one call, which has a cost.
-
-    It has `model`, `provider`, `usage`, and `source`, the struct of the wire.
-    """
-
-    __slots__ = ()
-
-    @property
-    def cost(self: Any) -> Cost:
-        """The cost in USD, as the host reports it or by the catalogue's prices.
-
-        `total` is `None`, and `reason` says why, if neither is known.
-        """
-        from wire.catalogue.cost import cost_of_answer  # loads a file at its first use
-
-        return cost_of_answer(self.source, self.usage, self.provider, (self.model,), "")

@@ -11,14 +11,14 @@ from typing import Any, TypedDict
 
 import msgspec
 
-from wire.catalogue.usage import Priced, Usage
-from wire.core import json_values
+from wire.catalogue.usage import Usage
 from wire.core.arguments import items_of, whole_number
 from wire.core.bodies import wrong_type
 from wire.core.errors import RuleError, Violation
 from wire.core.fields import Fields
 from wire.core.memory import MetadataStruct, Note
 from wire.core.secret import quoted
+from wire.neutral.media_values import Priced, check_kind, checked_text
 from wire.neutral.messages import Media
 
 _SIZE = re.compile(r"auto|[1-9]\d{0,4}x[1-9]\d{0,4}")
@@ -100,29 +100,10 @@ class ImageRequest(MetadataStruct, frozen=True, metaclass=Fields):
         msgspec.structs.force_setattr(self, "pictures", tuple(pictures))
 
 
-def checked_text(path: str, text: object) -> str:
-    """Return a text that can be sent. Raises `RuleError` for anything else, and an empty one."""
-    if not isinstance(text, str):
-        raise wrong_type(path, text, "text")
-    if not text.strip():
-        raise _refused(path, "expected a text that is not empty")
-    if not text.isascii():
-        json_values.checked(text, path)
-    return text
-
-
 def _picture(path: str, picture: object) -> None:
     if not isinstance(picture, Media):
         raise wrong_type(path, picture, "Media; Media.file(path) reads a file")
     check_kind(path, picture, ("image",), "an image")
-
-
-def check_kind(path: str, media: Media, kinds: Sequence[str], expected: str) -> None:
-    """Raise `RuleError` for media of another kind; a URL may have no type."""
-    if not isinstance(media.media_type, str):
-        raise wrong_type(f"{path}.media_type", media.media_type, "text")
-    if media.media_type and media.media_type.partition("/")[0] not in kinds:
-        raise _refused(path, f"expected {expected}, not {quoted(media.media_type)}")
 
 
 def _refused(path: str, problem: str) -> RuleError:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import struct
 from typing import Any, TypedDict
 
-from wire.catalogue.usage import Priced, Usage
+from wire.catalogue.usage import Usage
 from wire.core.errors import RuleError, Violation
 from wire.core.fields import Fields
 from wire.core.memory import MetadataStruct, Note
 from wire.core.secret import quoted
-from wire.neutral.images import checked_text
+from wire.neutral.media_values import Priced, checked_text
 from wire.neutral.messages import Media
 
 SOUND_TYPES = {

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias, TypedDict
 
 import msgspec
 
-from wire.catalogue.usage import Priced, Usage
+from wire.catalogue.usage import Usage
 from wire.core.arguments import items_of
 from wire.core.bodies import wrong_type
 from wire.core.errors import RuleError, Violation
@@ -20,7 +20,7 @@ from wire.core.fields import Fields
 from wire.core.memory import MetadataStruct, Note
 from wire.core.secret import quoted
 from wire.neutral.data_source import Readable
-from wire.neutral.images import check_kind, checked_text
+from wire.neutral.media_values import Priced, check_kind, checked_text
 from wire.neutral.messages import Media
 
 Sound: TypeAlias = Media | str | os.PathLike[str] | Readable
