@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from wire.catalogue.facts import is_in
 from wire.core.bodies import decoded_body
 from wire.core.errors import Violation
 from wire.core.provider import Provider
@@ -195,7 +196,7 @@ def transcribe(
     seconds = seconds_of(sound)
     text = f"This is {name or 'a sound'} of {len(sound)} bytes."
     form = asked.response_format or "json"
-    if asked.stream and host.streams_transcriptions and asked.model != "whisper-1":
+    if asked.stream and host.streams_transcriptions and not is_in("openai.times", asked.model):
         return _events(_text_events(asked, text, seconds, family))
     if form in _TEXTS:
         return _text_answer(form, text, seconds)
@@ -253,7 +254,7 @@ def _sound_usage(asked: TranscriptionRequest, seconds: float, family: str) -> di
             "completion_tokens": 12,
             "total_tokens": tokens + 15,
         }
-    if asked.model == "whisper-1":
+    if is_in("openai.times", asked.model or ""):
         return {"type": "duration", "seconds": max(1, round(seconds))}
     return {
         "type": "tokens",
