@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import anyio
+import httpx
 import pytest
 
 from tests.ollama.samples import MODEL, NAME, chat, client, request
@@ -77,6 +78,21 @@ def test_the_models_of_the_server():
         [loaded] = there.send(ollama.list_running()).models or ()
         assert (loaded.name, loaded.context_length) == (MODEL, 8192)
         assert there.send(ollama.version()).version
+
+
+def test_the_client_for_javascript_sends_the_model_as_name():
+    with httpx.Client(transport=EmulatorTransport(Emulator()), base_url="http://local") as there:
+
+        def send(method: str, path: str, **body: Any) -> httpx.Response:
+            return there.request(method, f"/api/{path}", json=body)
+
+        pulled = send("POST", "pull", name="llama9", stream=False)
+        assert (pulled.status_code, pulled.json()) == (200, {"status": "success"})
+        shown = send("POST", "show", name="llama9").json()
+        assert "completion" in shown["capabilities"]
+        assert send("DELETE", "delete", name="llama9").status_code == 200
+        assert send("POST", "show", name="llama9").status_code == 404
+        assert send("POST", "chat", name=MODEL, messages=[]).status_code == 400
 
 
 def test_the_text_between_two_texts():

@@ -189,12 +189,12 @@ class Ollama:
 
     def show(self, request: Received, route: Route) -> Answer:
         """Describe a model."""
-        return self.body_answer(shown(self._model(_plain(request.body))), 200)
+        return self.body_answer(shown(self._model(_named(request.body))), 200)
 
     def pull(self, request: Received, route: Route) -> Answer:
         """Download a model, which is there at once."""
-        plain = _plain(request.body)
-        name = plain.get("model") or plain.get("name")
+        plain = _named(request.body)
+        name = plain.get("model")
         if not isinstance(name, str) or not name:
             raise errors.refusal(400, "model is required")
         self._models.setdefault(full_name(name), PULLED)
@@ -213,7 +213,7 @@ class Ollama:
 
     def remove(self, request: Received, route: Route) -> Answer:
         """Delete a model."""
-        plain = _plain(request.body)
+        plain = _named(request.body)
         self._model(plain)
         self._models.pop(full_name(plain["model"]), None)
         return Answer(200, (), (b"",))
@@ -256,6 +256,14 @@ def _plain(body: bytes) -> dict[str, Any]:
     if not isinstance(plain, dict):
         raise errors.refusal(400, "json: cannot unmarshal the body into Go value of type object")
     return plain
+
+
+def _named(body: bytes) -> dict[str, Any]:
+    """Return a body about a model on the disk: older clients, and the one for JavaScript, send the
+    model as `name`.
+    """
+    plain = _plain(body)
+    return {**plain, "model": plain.get("model") or plain.get("name")}
 
 
 def _decoded(body: bytes, kind: type[R]) -> R:
