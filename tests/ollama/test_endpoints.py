@@ -95,6 +95,31 @@ def test_the_client_for_javascript_sends_the_model_as_name():
         assert send("POST", "chat", name=MODEL, messages=[]).status_code == 400
 
 
+def test_a_model_is_loaded_and_unloaded():
+    agent = {"user-agent": "ollama/0.12.0"}
+    with httpx.Client(
+        transport=EmulatorTransport(Emulator()), base_url="http://local", headers=agent
+    ) as there:
+        assert there.head("/").status_code == 200
+        assert there.get("/").text == "Ollama is running"
+
+        def send(path: str, **body: Any) -> Any:
+            return there.post(f"/api/{path}", json={"model": MODEL, **body}).json()
+
+        def names() -> list[str]:
+            return [each["name"] for each in there.get("/api/ps").json()["models"]]
+
+        loaded = send("chat", messages=[])
+        assert (loaded["done_reason"], loaded["message"]["content"], names()) == (
+            "load",
+            "",
+            [MODEL],
+        )
+        assert (send("generate", keep_alive="0s")["done_reason"], names()) == ("unload", [])
+        loaded = send("generate", prompt="", keep_alive=-1)
+        assert (loaded["done_reason"], loaded["response"], names()) == ("load", "", [MODEL])
+
+
 def test_the_text_between_two_texts():
     given = GenerateRequest(model="qwen2.5-coder:1.5b", prompt="def add(", suffix="return a")
     with client(Emulator([{"say": "a, b):"}] * 2)) as there:
