@@ -142,6 +142,46 @@ def test_embeddings():
         assert len(there.send(ollama.embed(cut)).embeddings or ()) == 1
 
 
+def told_of_loading(reply: Any) -> list[str]:
+    return [str(note) for note in reply.notes if "anew" in note.message]
+
+
+def test_options_that_load_the_model_anew_are_told():
+    def options(**loading: Any) -> Any:
+        return {"ollama": {"options": {"temperature": 0.5, **loading}}}
+
+    with chat() as asked:
+        small = options(num_ctx=8192)
+        assert told_of_loading(asked.ask("Hi", options=small)) == []
+        assert told_of_loading(asked.ask("Hi", temperature=0.2, options=small)) == []
+        asked.call("Hi", options=options(num_ctx=4096))  # which is not sent
+        with asked.stream("Hi", options=options(num_ctx=16_384)) as events:
+            told = told_of_loading(events.reply())
+        assert told == [
+            "options.num_ctx: changed from 8192 to 16384 since the last request: the server loads "
+            "the model anew, which takes seconds to minutes"
+        ]
+        [told_default, more] = told_of_loading(asked.ask("Hi", options=options(use_mmap=False)))
+        assert told_default.startswith("options.num_ctx: changed from 16384 to the default since")
+        assert more.startswith("options.use_mmap: changed from the default to False since")
+    with chat() as first, chat() as second:  # each has a client of its own
+        first.ask("Hi", options=options(num_ctx=8192))
+        assert told_of_loading(second.ask("Hi")) == []
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_options_of_an_agent_in_an_event_loop_load_the_model_once(backend: str):
+    async def ask() -> list[list[str]]:
+        http = AsyncEmulatorTransport(Emulator())
+        async with AsyncChat(f"{NAME}:{MODEL}", http=http) as asked:
+            window = {"ollama": {"options": {"num_ctx": 8192}}}
+            replies = [await asked.ask("Hi", options=given) for given in (window, window, {})]
+            return [told_of_loading(each) for each in replies]
+
+    first, same, other = anyio.run(ask, backend=backend)
+    assert (first, same, len(other)) == ([], [], 1)
+
+
 def test_a_long_prompt_is_refused_and_not_cut():
     long = "tide " * 6000
     with pytest.raises(errors.ContextLengthError, match="exceeds the context length"):

@@ -525,8 +525,10 @@ class Outcomes:
         return all(one == another for one, another in zip(self, other, strict=True))
 
 
-ELSEWHERE = ("dialect", "auth", "signing_service")
-"""Fields with tests of their own: of the dialect below, of the chains of credentials."""
+ELSEWHERE = ("dialect", "auth", "signing_service", "load_options")
+"""Fields with tests of their own: of the dialect below, of the chains of credentials, of what loads
+a model anew.
+"""
 
 
 @pytest.mark.parametrize("wire", WIRES)
