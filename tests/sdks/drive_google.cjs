@@ -14,6 +14,12 @@ function client(apiKey = "fake-key", fault = "") {
 const flash = "gemini-3.8-flash";
 const tide = { type: "function", name: "get_weather", parameters: schema };
 
+const words = "one two three four five six seven eight nine ten eleven twelve";
+
+async function script(...steps) {
+  await fetch(`${baseUrl}/_wire/script`, { method: "PUT", body: JSON.stringify(steps) });
+}
+
 function interact(more, door = client()) {
   return door.interactions.create({ model: flash, input: "hi", ...more });
 }
@@ -73,6 +79,16 @@ const cases = {
     const input = calls.map(({ id, name }) => ({ type: "function_result", call_id: id, name, result: "sunny" }));
     const more = await interact({ input, tools: [tide], previous_interaction_id: asked.id });
     return [asked.status, calls.map((call) => call.arguments), said(more)];
+  },
+  interactions_long: async () => {
+    const asked = { model: "gemini-4-argon", input: "Count." };
+    await script({ say: { text: words, hops: 3 } });
+    const { status, steps } = await interact(asked);
+    await script({ say: { text: words, hops: 3 } });
+    const found = await events(interact({ ...asked, stream: true }));
+    const texts = found.filter(({ delta }) => delta?.type === "text").map(({ delta }) => delta.text);
+    const outputs = steps.filter(({ type }) => type === "model_output");
+    return [status, outputs.map(({ content }) => content[0].text).join("") === words, texts.join("") === words];
   },
   interactions_background: async () => {
     const own = client().interactions;

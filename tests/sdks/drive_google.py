@@ -9,6 +9,7 @@ import io
 import json
 import sys
 import time
+import urllib.request
 from collections.abc import Callable
 from typing import Any
 
@@ -480,6 +481,29 @@ def interactions_unstored() -> Any:
     steps += [each.model_dump(exclude_none=True, mode="json") for each in answer.steps]
     steps.append({"type": "user_input", "content": [{"type": "text", "text": "And?"}]})
     return own.create(model=FLASH, input=steps, store=False).steps[-1].content[0].text
+
+
+def script(*steps: dict[str, Any]) -> None:
+    """Set what the emulator answers next."""
+    body = json.dumps(list(steps)).encode()
+    request = urllib.request.Request(f"{URL}/_wire/script", body, method="PUT")
+    with urllib.request.urlopen(request, timeout=10):
+        pass
+
+
+@case
+def interactions_long() -> Any:
+    """Answers that take three requests, which the client sends by itself."""
+    own, words = client().interactions, "one two three four five six seven eight nine ten"
+    asked = {"model": "gemini-4-argon", "input": "Count."}
+    script({"say": {"text": words, "hops": 3}})
+    whole = own.create(**asked)
+    script({"say": {"text": words, "hops": 3}})
+    events = list(own.create(**asked, stream=True))
+    texts = [each.content[0].text for each in whole.steps if each.type == "model_output"]
+    deltas = [each.delta for each in events if each.event_type == "step.delta"]
+    streamed = [each.text for each in deltas if each.type == "text"]
+    return whole.status, "".join(texts) == words, "".join(streamed) == words
 
 
 @case

@@ -134,6 +134,7 @@ GOOGLE: dict[str, list[Any]] = {
         ],
     ],
     "interactions_unstored": ["ok", "This is an emulator, and no model. You said: And?"],
+    "interactions_long": ["ok", ["completed", True, True]],
     "interactions_background": [
         "ok",
         [["in_progress", "in_progress", "completed", "cancelled"], "NotFoundError"],
@@ -316,6 +317,7 @@ JAVASCRIPT: dict[str, list[Any]] = {
     "interactions": ["ok", ["completed", SAID, _TURN * 2]],
     "interactions_stream": ["ok", ["interaction.created", "interaction.completed", SAID]],
     "interactions_tools": GOOGLE["interactions_tools"],
+    "interactions_long": ["ok", ["completed", True, True]],
     "interactions_background": [
         "ok",
         [["in_progress", "in_progress", "completed", "cancelled"], ["NotFoundError", 404]],
@@ -365,6 +367,7 @@ _NO_DECISIONS = ["AttributeError", None, "'Client' object has no attribute 'deci
 OTHERWISE: dict[str, dict[str, list[Any]]] = {
     "summer google": {
         **dict.fromkeys(("decisions", "decisions_refused"), _NO_DECISIONS),
+        "interactions_long": ["ok", ["requires_continuation", False, False]],
         "automatic_calling": ["ok", [_UNREAD_BOTH, 3]],
         "automatic_calling_25": ["ok", _UNREAD_BOTH],
         "automatic_calling_35": ["ok", _UNREAD_BOTH],

@@ -32,6 +32,7 @@ from wire.testing.emulator.vendors.interactions.answers import (
     event_stream,
     numbered_events,
 )
+from wire.testing.emulator.vendors.interactions.continuation import Continuations
 from wire.testing.emulator.vendors.interactions.stored import Stored, StoredInteractions
 
 _PATHS = paths(*table(__file__, "routes"), version=VERSION, name="(?P<name>[^/:]+)")
@@ -52,6 +53,7 @@ class Interactions:
         self._settings, self._gemini = settings, Gemini(settings)
         self._stored = StoredInteractions(settings.storage)
         self._thoughts = Thoughts(settings.seed, Remembered())
+        self._continuations = Continuations()
         self._resources = {"interactions": self}
 
     # --- routes and keys --------------------------------------------------------------------------
@@ -88,8 +90,9 @@ class Interactions:
                 waits = bool(plain.get("background")) and not plain.get("stream")
                 self._stored.keep(body, timeline, background=waits)
 
-        prompt = _prompt_of({**plain, "input": steps})
-        return Generation(prompt, plain, steps, self._thoughts, keep)
+        continues = self._continuations.rest(plain) is not None
+        prompt = _prompt_of({**plain, "input": steps}, continues=continues)
+        return Generation(prompt, plain, steps, self._thoughts, keep, self._continuations)
 
     def _check(self, plain: Mapping[str, Any]) -> None:
         """Raise `Refusal` for what a rule forbids, and for an unknown model or agent."""
@@ -203,13 +206,16 @@ def _steps_of(given: Any) -> list[Any]:
     return steps
 
 
-def _prompt_of(plain: Mapping[str, Any]) -> Prompt:
+_NOT_READ = ("agent", "agent_config", "continuation_token")
+
+
+def _prompt_of(plain: Mapping[str, Any], *, continues: bool) -> Prompt:
     """Return a request as the small model reads it."""
-    given = {key: value for key, value in plain.items() if key not in ("agent", "agent_config")}
+    given = {key: value for key, value in plain.items() if key not in _NOT_READ}
     try:
         received = parse_request(json_bytes(given))
     except RuleError as error:
         raise errors.refusal(400, error.message) from None
     config = plain.get("generation_config") or {}
     spent = thinking_of(config.get("thinking_level"), None)
-    return Prompt(received.request, spent, beside=True)
+    return Prompt(received.request, spent, beside=True, continues=continues)
