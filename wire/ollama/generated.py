@@ -101,7 +101,7 @@ def events_of(body: Mapping[str, Any], split: Split = in_one_piece) -> Iterator[
 class ReplyWriter(replies.ReplyWriter):
     """Writes the lines of one reply while it arrives, as `wire.ollama.ReplyWriter`."""
 
-    def written(self, line: Mapping[str, Any]) -> bytes:
+    def _written(self, line: Mapping[str, Any]) -> bytes:
         """Render one line."""
         return framed([generated(line)])
 

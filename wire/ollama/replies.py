@@ -197,9 +197,9 @@ class ReplyWriter:
 
     def _line(self, message: dict[str, Any]) -> bytes:
         said = {"role": "assistant", **message}
-        return self.written({**_head(self._head), "message": said, "done": False})
+        return self._written({**_head(self._head), "message": said, "done": False})
 
-    def written(self, line: Mapping[str, Any]) -> bytes:
+    def _written(self, line: Mapping[str, Any]) -> bytes:
         """Render one line."""
         return framed([line])
 
@@ -207,7 +207,7 @@ class ReplyWriter:
         body = body_of(reply, self._received, self._head)
         images = body["message"].get("images")
         beside = {"images": images} if images else {}
-        return self.written({**body, "message": {"role": "assistant", "content": "", **beside}})
+        return self._written({**body, "message": {"role": "assistant", "content": "", **beside}})
 
 
 render_reply = rendering(body_of, events_of, framed)
