@@ -24,7 +24,7 @@ from wire.testing.emulator.tables import table
 from wire.testing.emulator.vendor import Failure, Settings
 from wire.testing.emulator.vendors.gemini import refusals
 from wire.testing.emulator.vendors.gemini.catalog import traits
-from wire.testing.emulator.vendors.gemini.vendor import VERSION, Gemini
+from wire.testing.emulator.vendors.gemini.vendor import PARENT, VERSION, Gemini
 from wire.testing.emulator.vendors.interactions import errors
 from wire.testing.emulator.vendors.interactions.answers import (
     Generation,
@@ -35,7 +35,8 @@ from wire.testing.emulator.vendors.interactions.answers import (
 from wire.testing.emulator.vendors.interactions.continuation import Continuations
 from wire.testing.emulator.vendors.interactions.stored import Stored, StoredInteractions
 
-_PATHS = paths(*table(__file__, "routes"), version=VERSION, name="(?P<name>[^/:]+)")
+_GROUPS = {"name": "(?P<name>[^/:]+)", "parent": f"(?P<parent>{PARENT})"}
+_PATHS = paths(*table(__file__, "routes"), version=VERSION, **_GROUPS)
 _GENERATING = frozenset({"interactions"})
 _AGENTS = ("deep-research", "antigravity", "code-mender")
 
