@@ -62,6 +62,16 @@ const cases = {
     const made = await client().embed({ model: "nomic-embed-text", input: ["Ebb.", "Flood."], dimensions: 8 });
     return made.embeddings.map(({ length }) => length);
   },
+  decisions: async () => {
+    const questions = {
+      urgent: { type: "noul", instructions: "It is urgent." },
+      team: { type: "choice", instructions: "Which?", criteria: { a: null, b: "c" } },
+      anger: { type: "score", instructions: "How angry?", criteria: ["calm", "furious"] },
+    };
+    const found = await client().systemone({ model: "kev", state: "I am furious", questions });
+    const answers = Object.keys(questions).map((name) => found.answers[name]);
+    return [answers.map(({ type }) => type), Object.values(answers[2].legend), found.model];
+  },
   models: async () => {
     const door = client();
     await door.chat({ model, messages, options: { num_ctx: 8192 } });

@@ -102,6 +102,18 @@ def embeddings() -> Any:
 
 
 @case
+def decisions() -> Any:
+    questions = {
+        "urgent": {"type": "noul", "instructions": "It is urgent."},
+        "team": {"type": "choice", "instructions": "Which?", "criteria": {"a": None, "b": "c"}},
+        "anger": {"type": "score", "instructions": "How angry?", "criteria": ["calm", "furious"]},
+    }
+    found = client().systemone("kev", "I am furious", questions)
+    answers = [found.answers[name] for name in questions]
+    return [each.type for each in answers], list(answers[2].legend.values()), found.model
+
+
+@case
 def models() -> Any:
     door = client()
     door.chat(MODEL, HI, options={"num_ctx": 8192})

@@ -295,6 +295,7 @@ OLLAMA: dict[str, list[Any]] = {
     "json_schema": ["ok", {"city": "Oslo"}],
     "generate": ["ok", [SAID, SAID, "stop"]],
     "embeddings": ["ok", [8, 8]],
+    "decisions": ["ok", [["noul", "choice", "score"], ["calm", "furious"], "kev"]],
     "models": ["ok", [True, ["completion", "tools", "thinking"], 8192]],
     "pulled": ["ok", ["pulling manifest", "success", "success"]],
     "too_long": ["ok", True],

@@ -456,8 +456,9 @@ def sent(found: Target, call: Any) -> Any:
 @in_place
 def decided(row: Provider) -> Iterator[str]:
     """The call that answers closed questions."""
-    asked = DecideRequest("Hi", {"tall": yes_no("The tide is high.")})
-    yield shown(lambda: getattr(WIRES[row.wire].decide_call(asked, "m", row), "path", ""))
+    for given in ("Hi", PNG):
+        asked = DecideRequest((given,), {"tall": yes_no("The tide is high.")})
+        yield shown(lambda: getattr(WIRES[row.wire].decide_call(asked, "m", row), "path", ""))  # noqa: B023  it is called at once
 
 
 @in_place

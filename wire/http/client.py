@@ -451,8 +451,8 @@ class Client(ForThreads, ClientState):
         and the `wire.WireError` of a failure.
 
         Args:
-            input: A text, a `Media`, a JSON object, or several of these: what all questions are
-                about.
+            input: A text, a `Media`, a JSON object, or several of these, or the messages of a
+                conversation: what all questions are about.
             questions: Each question by the name of its answer, made by `wire.yes_no`, `wire.one_of`
                 and `wire.scale`.
             model: Name of the model, such as `gpt-6-luna`.
