@@ -522,6 +522,30 @@ def interactions_background() -> Any:
 
 
 @case
+def resources() -> Any:
+    """What interactions use by id: agents, environments, triggers, webhooks."""
+    own = client()
+    agent = own.agents.create(id="tides", base_agent="antigravity-preview-09-2026")
+    started = own.interactions.create(agent=agent.id, input="Hi", background=True).status
+    names = [each.id for each in own.agents.list().agents]
+    own.agents.delete(agent.id)
+    source = {"type": "inline", "content": "05:12", "target": "tides.txt"}
+    place = own.environments.create(sources=[source])
+    files = [each.path for each in own.environments.files.list(place.id, path="data").files]
+    start = {"agent": "antigravity-preview-09-2026", "input": "Hi"}
+    trigger = own.triggers.create(interaction=start, schedule="0 9 * * 1", time_zone="UTC")
+    run = own.triggers.run(trigger.id)
+    paused = own.triggers.update(trigger.id, status="paused").status
+    runs = own.triggers.list_executions(trigger.id).trigger_executions
+    hook = own.webhooks.create(uri="https://a.example/", subscribed_events=["interaction.failed"])
+    own.webhooks.ping(hook.id)
+    rotated = own.webhooks.rotate_signing_secret(hook.id).secret != hook.new_signing_secret
+    state = own.webhooks.update(hook.id, state="disabled").state
+    own.webhooks.delete(hook.id)
+    return started, names, files, [run.status, len(runs), paused], [rotated, state]
+
+
+@case
 def interactions_refused() -> Any:
     try:
         client().interactions.create(model=FLASH, input="Hi", store=False, background=True)

@@ -140,6 +140,10 @@ GOOGLE: dict[str, list[Any]] = {
         [["in_progress", "in_progress", "completed", "cancelled"], "NotFoundError"],
     ],
     "interactions_refused": ["ok", ["BadRequestError", 400]],
+    "resources": [
+        "ok",
+        ["in_progress", ["tides"], ["tides.txt"], ["completed", 1, "paused"], [True, "disabled"]],
+    ],
     "plain": ["ok", [SAID, True, "STOP"]],
     "plain_v1beta": ["ok", SAID],
     "configured": [

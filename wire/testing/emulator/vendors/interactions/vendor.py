@@ -33,6 +33,13 @@ from wire.testing.emulator.vendors.interactions.answers import (
     numbered_events,
 )
 from wire.testing.emulator.vendors.interactions.continuation import Continuations
+from wire.testing.emulator.vendors.interactions.resources import (
+    AGENTS,
+    ENVIRONMENTS,
+    TRIGGERS,
+    WEBHOOKS,
+    Resources,
+)
 from wire.testing.emulator.vendors.interactions.stored import Stored, StoredInteractions
 
 _GROUPS = {"name": "(?P<name>[^/:]+)", "parent": f"(?P<parent>{PARENT})"}
@@ -55,7 +62,9 @@ class Interactions:
         self._stored = StoredInteractions(settings.storage)
         self._thoughts = Thoughts(settings.seed, Remembered())
         self._continuations = Continuations()
-        self._resources = {"interactions": self}
+        kinds = (AGENTS, ENVIRONMENTS, TRIGGERS, WEBHOOKS)
+        self._shelves = {kind.key: Resources(settings, kind) for kind in kinds}
+        self._resources: dict[str, Any] = {"interactions": self, **self._shelves}
 
     # --- routes and keys --------------------------------------------------------------------------
 
@@ -103,7 +112,8 @@ class Interactions:
             if self._settings.warnings_too or each.severity == "error":
                 raise errors.refusal(400, each.words or each.message, each.rule)
         model, agent = plain.get("model"), plain.get("agent")
-        if agent and not str(agent).startswith(_AGENTS):
+        own = str(agent) in self._shelves[AGENTS.key]
+        if agent and not own and not str(agent).startswith(_AGENTS):
             raise errors.refusal(404, f"Agent '{agent}' not found.")
         name = str(model or "").removeprefix("models/")
         if model and traits(name, host="gemini", date=self._settings.date) is None:
