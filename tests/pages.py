@@ -208,6 +208,7 @@ SECTIONS = {
     "stores": "File search stores",
     "caches": "Context caches",
     "batches": "Batches",
+    "resources": "Agents, environments, triggers, webhooks",
     "guardrails": "Guardrails",
     "operations": "Operations",
     "predict": "Predictions",

@@ -490,8 +490,9 @@ def _parts_of(call: Any) -> Any:
 @in_place
 def decided(row: Provider) -> Iterator[str]:
     """The call that answers closed questions."""
-    asked = DecideRequest("Hi", {"tall": yes_no("The tide is high.")})
-    yield shown(lambda: getattr(WIRES[row.wire].decide_call(asked, "m", row), "path", ""))
+    for given in ("Hi", PNG):
+        asked = DecideRequest((given,), {"tall": yes_no("The tide is high.")})
+        yield shown(lambda: getattr(WIRES[row.wire].decide_call(asked, "m", row), "path", ""))  # noqa: B023  it is called at once
 
 
 @in_place
@@ -559,8 +560,10 @@ class Outcomes:
         return all(one == another for one, another in zip(self, other, strict=True))
 
 
-ELSEWHERE = ("dialect", "auth", "signing_service")
-"""Fields with tests of their own: of the dialect below, of the chains of credentials."""
+ELSEWHERE = ("dialect", "auth", "signing_service", "load_options")
+"""Fields with tests of their own: of the dialect below, of the chains of credentials, of what loads
+a model anew.
+"""
 
 
 @pytest.mark.parametrize("wire", WIRES)

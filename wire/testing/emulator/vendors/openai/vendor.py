@@ -127,8 +127,11 @@ class OpenAI:
         return answer(request, lenient=self._settings.lenient)
 
     def systemone(self, request: Received, route: Route) -> Answer:
-        """Answer closed questions in the shape of System One."""
-        host = self._host(request, route)
+        """Answer closed questions in the shape of System One.
+
+        OpenAI has no such endpoint: without an address or a name, another host is meant.
+        """
+        host = row_of(request, route, "openai", self._settings.provider, lambda model: False)
         if host is not None and shape_of(host) != "map":
             return errors.no_endpoint(request, None)
         return system_one(request, lenient=self._settings.lenient)
