@@ -568,6 +568,7 @@ BY_NAME: dict[str, Callable[[], Any]] = {
     "events": lambda: iter(()),
     "port": lambda: 0,
     "pieces": lambda: [b""],
+    "encode": lambda: bytes,
     "parse": lambda: bytes,
     "read_error": lambda: gemini.parse_error,
     "reader": lambda: lambda _: None,
@@ -963,6 +964,7 @@ INSTANCES: dict[str, Callable[[], Any]] = {
     "wire.Client": lambda: chat().client,
     "wire.HistoryManager": lambda: wire.HistoryManager(conversation()),
     "wire.Reply": reply,
+    "wire.SocketCall": responses.socket,
     "wire.StreamCall": lambda: gemini.stream_generate_content(GEMINI, gemini_request()),
 }
 """Classes whose instances the constructor's sound arguments do not make."""

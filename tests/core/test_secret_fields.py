@@ -92,6 +92,8 @@ NO_CREDENTIALS = {
     "role_tokens",
     "system_instructions_tokens",
     "return_token_budget",
+    "target_tokens",
+    "trigger_tokens",
 }
 """Names of fields that look like those of credentials."""
 

@@ -224,6 +224,12 @@ OPENAI: dict[str, list[Any]] = {
         "ok",
         ["ResponseCreatedEvent", "ResponseCompletedEvent", False, ["reasoning", "message"], SAID],
     ],
+    "responses_socket": ["ok", [SAID, SAID, True, "previous_response_not_found"]],
+    "realtime_tools": ["ok", [_ARGUMENTS, SUNNY, "completed"]],
+    "realtime_audio": [
+        "ok",
+        [True, f"{SAID.removesuffix('hi')}(speech)", "mine", "item_not_found"],
+    ],
     "responses_tools": ["ok", [_ARGUMENTS, SUNNY]],
     "responses_reasoning": ["ok", [_REASONED, SUNNY]],
     "responses_foreign_reasoning": ["ok", ["BadRequestError", 400, "invalid_encrypted_content"]],
@@ -382,6 +388,7 @@ OTHERWISE: dict[str, dict[str, list[Any]]] = {
         ],
     },
     "summer openai": {
+        "responses_socket": ["AttributeError", None, None],  # it has none
         "decisions": ["AttributeError", None, None],
         "decisions_refused": ["ok", ["AttributeError", None, None]],
         "stream_cut": ["ok", ["RemoteProtocolError", None, None]],

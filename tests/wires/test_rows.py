@@ -432,6 +432,7 @@ OTHERS = (("location", "eu"), ("location", "global"), ("region", "cn-north-1"))
 PATHS = (
     *("/models/m", "/projects/p", "/publishers/p", "/cachedContents/c", "/chat/completions"),
     *("/messages", "/messages/count_tokens", "/messages/batches", "/files", "/responses"),
+    "/ws/service",
 )
 BEFORE = {"anthropic-beta": "a,b", "anthropic-user-profile-id": "u"}
 

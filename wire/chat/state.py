@@ -519,6 +519,8 @@ class ChatState(Foreign, Generic[AnyClient]):
             or parameters["headers"] is not None
         ):
             call = _with_options(call, parameters)
+        if call.turns is None and self.client._target.connection == "socket":
+            raise ConfigurationError(f"connection: {self._name} has no WebSocket")
         if request.caching is not None and request.caching != "off":
             call = self._watched(call, request)
         return self._load_watch.watched(call) if self._load_watch is not None else call

@@ -76,7 +76,7 @@ from wire.http.network import (
 )
 from wire.http.prepared import Origin, request_origin
 from wire.http.sockets import shut_down
-from wire.http.watchdog import ATTEMPT, await_signal
+from wire.http.watchdog import ATTEMPT, UPGRADE, await_signal
 
 if TYPE_CHECKING:
     from wire.core import hosts
@@ -183,12 +183,12 @@ class LanesState(Generic[AnyLane]):
             "certificates": "verified" if origin.scheme == "https" else "none: plain http",
         }
 
-    def _is_direct(self, proxy: str | None) -> bool:
+    def _is_direct(self, proxy: str | None, *, upgrades: bool = False) -> bool:
         """Return whether a new lane connects directly.
 
         Raises `ConfigurationError` if the option requires it and it is not possible.
         """
-        if self.connections == "httpx":
+        if self.connections == "httpx" or upgrades:
             return False
         problem = direct_problem(proxy, on_trio=self._is_on_trio())
         if problem and self.connections == "direct":
@@ -199,14 +199,14 @@ class LanesState(Generic[AnyLane]):
         """Return whether the running event loop is trio's."""
         return False
 
-    def _open(self, origin: Origin) -> AnyLane:
+    def _open(self, origin: Origin, *, upgrades: bool = False) -> AnyLane:
         """Make a new lane of this pool's style.
 
-        It connects when it sends its first request.
+        It connects when it sends its first request. One that `upgrades` can become a WebSocket.
         """
         env = self.trust_env
         proxy = proxy_for(*origin, env)
-        if self._is_direct(proxy):
+        if self._is_direct(proxy, upgrades=upgrades):
             context = tls("https", env) if origin[0] == "https" else None
             return self._direct_lane()(origin, context, self._sessions)
         return self._httpx_lane(tls(origin[0], env), proxy_option(proxy, env))
@@ -335,7 +335,7 @@ class Lanes(LanesState["Lane"], httpx.BaseTransport):
             slot = self._slots.take(seconds_for_a_lane(request))
             if slot is None:
                 raise httpx.PoolTimeout("no free lane", request=request)
-            lane = self._take(origin)
+            lane = self._take(origin, upgrades=UPGRADE in request.extensions)
             try:
                 response = lane.send(request)
             except BROKEN:
@@ -355,15 +355,15 @@ class Lanes(LanesState["Lane"], httpx.BaseTransport):
         response.stream = leased
         return response
 
-    def _take(self, origin: Origin) -> Lane:
+    def _take(self, origin: Origin, *, upgrades: bool) -> Lane:
         while True:
             with self._lock:
                 if self._closed:
                     raise client_closed()
                 idle = self._idle[origin]
-                lane = idle.pop() if idle else None
+                lane = idle.pop() if idle and not upgrades else None
             if lane is None:
-                return self._open(origin)
+                return self._open(origin, upgrades=upgrades)
             if self._is_kept(lane):
                 return lane
             lane.close()
