@@ -7,6 +7,7 @@ a sound struct with such a value in one of its fields.
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import contextlib
 import datetime
@@ -17,6 +18,7 @@ import importlib
 import inspect
 import math
 import random
+import sys
 import types
 import typing
 import uuid
@@ -227,6 +229,10 @@ def model_call() -> Any:
 
 def gemini_request() -> Any:
     return gemini.GenerateContentRequest(contents=gemini.contents("Hi"))
+
+
+def sound_of_speech() -> Any:
+    return wire.Media(data=b"RIFF\x04\0\0\0WAVE", media_type="audio/wav")
 
 
 def chat_request() -> Any:
@@ -613,6 +619,13 @@ SOUND: dict[str, Callable[[], Any]] = {
     "gemini.interactions.create_interaction.request": interaction_request,
     "gemini.interactions.stream_interaction.request": interaction_request,
     "gemini.interactions.parse_reply.interaction": interaction,
+    "gemini.interactions.create_agent.agent": interactions.types.Agent,
+    "gemini.interactions.create_environment.request": interactions.types.CreateEnvironmentRequest,
+    "gemini.interactions.create_trigger.request": interactions.types.CreateTriggerRequest,
+    "gemini.interactions.create_webhook.request": interactions.types.CreateWebhookRequest,
+    "gemini.interactions.update_trigger.update": interactions.types.TriggerUpdate,
+    "gemini.interactions.update_webhook.update": interactions.types.WebhookUpdate,
+    "gemini.interactions.rotate_signing_secret.request": interactions.types.RotateSecretRequest,
     "gemini.interactions.EventReader.feed.event": interactions.InteractionEvent,
     "gemini.interactions.models_call.cursor": str,
     "gemini.interactions.stream_again.last_event_id": str,
@@ -686,6 +699,38 @@ SOUND: dict[str, Callable[[], Any]] = {
     "openai.types.SystemOneRequest.model": lambda: "m",
     "openai.types.SystemOneRequest.state": lambda: "Hi",
     "openai.types.SystemOneRequest.questions": dict,
+    **{
+        f"openai.{name}.request": lambda: openai.ImageRequest(model="m", prompt="A cat", images=[])
+        for name in ("generate_images", "stream_images", "edit_images", "stream_image_edits")
+    },
+    **{
+        f"openai.{name}.request": lambda: openai.SpeechRequest(model="m", input="Hi", voice="a")
+        for name in ("speech", "stream_speech")
+    },
+    **{
+        f"openai.{name}.request": lambda: openai.TranscriptionRequest(model="m")
+        for name in ("transcriptions", "stream_transcriptions", "translations")
+    },
+    **{
+        f"wire.{client}.{method}.{name}": value
+        for client in ("Client", "AsyncClient")
+        for method, model, name, value in (
+            ("image", "gpt-image-2", "prompt", lambda: "A cat"),
+            ("stream_image", "gpt-image-2", "prompt", lambda: "A cat"),
+            ("speak", "gpt-4o-mini-tts", "text", lambda: "Hi"),
+            ("stream_speech", "gpt-4o-mini-tts", "text", lambda: "Hi"),
+            ("transcribe", "whisper-1", "sound", sound_of_speech),
+            ("stream_transcript", "whisper-1", "sound", sound_of_speech),
+        )
+    },
+    "wire.transcribe.sound": lambda: sound_of_speech(),
+    "wire.TranscriptRequest.sound": lambda: sound_of_speech(),
+    "wire.ImageRequest.prompt": lambda: "A cat",
+    "wire.image.prompt": lambda: "A cat",
+    "wire.PartialImage.media": lambda: sound_of_speech(),
+    "wire.PartialImage.index": lambda: 0,
+    "wire.Speech.media": lambda: sound_of_speech(),
+    "wire.Images.media": tuple,
     "openai.embeddings.request": lambda: openai.EmbeddingRequest(model="e", input="Hi"),
     "openai.EventReader.feed.chunk": chat_answer,
     "openai.parse_reply.response": chat_answer,
@@ -1075,8 +1120,19 @@ def _options(parameter: inspect.Parameter, function: Any) -> list[str]:
     if "Unpack[" not in text:
         return []
     inner = inspect.unwrap(function.__init__ if isinstance(function, type) else function)
-    unpacked = eval(text, inner.__globals__)
+    unpacked = eval(text, inner.__globals__ | _typing_names(inner.__module__))
     return list(typing.get_args(unpacked)[0].__annotations__)
+
+
+@functools.cache
+def _typing_names(module: str) -> dict[str, Any]:
+    """The names that a module imports for type checkers alone."""
+    found: dict[str, Any] = {}
+    for node in ast.parse(inspect.getsource(sys.modules[module])).body:
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            for each in node.body:
+                exec(ast.unparse(each), found)
+    return found
 
 
 # --- bad calls ------------------------------------------------------------------------------------

@@ -60,12 +60,12 @@ GROUPS: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     ),
     "fallback": tuple((FALLBACK, name, (*_SETTINGS, "Options")) for name in _FALLBACKS),
     "embed": (
-        ("wire/http/client.py", "Client.embed", ()),
-        ("wire/http/aio.py", "AsyncClient.embed", ()),
+        ("wire/http/asking.py", "AskingForThreads.embed", ()),
+        ("wire/http/asking.py", "AskingForTasks.embed", ()),
     ),
     "decide": (
-        ("wire/http/client.py", "Client.decide", ()),
-        ("wire/http/aio.py", "AsyncClient.decide", ()),
+        ("wire/http/asking.py", "AskingForThreads.decide", ()),
+        ("wire/http/asking.py", "AskingForTasks.decide", ()),
     ),
     "wire.decide": (("wire/chat/single_calls.py", "decide", ("Options",)),),
     "wire.embed": (("wire/chat/single_calls.py", "embed", ("Options",)),),

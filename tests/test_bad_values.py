@@ -90,6 +90,21 @@ def content(bad: Any) -> g.Content:
     return g.Content(parts=[g.Part(text="Hi"), g.Part(part_metadata={"temp": bad})])
 
 
+PNG, WAV = b"\x89PNG\r\n\x1a\n", b"RIFF\x04\0\0\0WAVE"
+
+
+def image_request(bad: Any) -> openai.ImageRequest:
+    return openai.ImageRequest(model="m", prompt="A cat", provider={"a": bad})
+
+
+def speech_request(bad: Any) -> openai.SpeechRequest:
+    return openai.SpeechRequest(model="m", input="Hi", metadata={"a": bad})
+
+
+def transcription_request(bad: Any) -> openai.TranscriptionRequest:
+    return openai.TranscriptionRequest(model="m", chunking_strategy={"a": bad})
+
+
 def decide_request(bad: Any) -> DecideRequest:
     return DecideRequest({"a": bad}, {"q": yes_no("It is so.")})
 
@@ -219,6 +234,30 @@ RAW: dict[str, tuple[Door, str]] = {
     "openai.embeddings": (
         lambda bad: openai.embeddings(openai.EmbeddingRequest(model="e", input=["a", bad])),
         "input[1]",
+    ),
+    "openai.generate_images": (
+        lambda bad: openai.generate_images(image_request(bad)),
+        "provider.a",
+    ),
+    "openai.stream_images": (lambda bad: openai.stream_images(image_request(bad)), "provider.a"),
+    "openai.edit_images": (lambda bad: openai.edit_images(image_request(bad), PNG), "provider.a"),
+    "openai.stream_image_edits": (
+        lambda bad: openai.stream_image_edits(image_request(bad), PNG),
+        "provider.a",
+    ),
+    "openai.speech": (lambda bad: openai.speech(speech_request(bad)), "metadata.a"),
+    "openai.stream_speech": (lambda bad: openai.stream_speech(speech_request(bad)), "metadata.a"),
+    "openai.transcriptions": (
+        lambda bad: openai.transcriptions(transcription_request(bad), WAV),
+        "chunking_strategy.a",
+    ),
+    "openai.stream_transcriptions": (
+        lambda bad: openai.stream_transcriptions(transcription_request(bad), WAV),
+        "chunking_strategy.a",
+    ),
+    "openai.translations": (
+        lambda bad: openai.translations(transcription_request(bad), WAV),
+        "chunking_strategy.a",
     ),
     "openai.decisions": (
         lambda bad: openai.decisions(

@@ -34,6 +34,7 @@ _NAMES = {
     "wire.core.retry": "Retry",
     "wire.core.secret": "Secret",
     "wire.chat.single_calls": "decide embed",
+    "wire.chat.single_media": "image speak transcribe",
     "wire.core.errors": "WireError",
     "wire.chat.fallback": "AsyncFallbackChat fallback FallbackChat",
     "wire.history": "HistoryManager",
@@ -46,6 +47,7 @@ _NAMES = {
     "wire.neutral.compaction": "Compaction",
     "wire.neutral.decisions": "Decision Decisions one_of Question scale yes_no",
     "wire.neutral.embeddings": "Embeddings",
+    "wire.neutral.images": "ImageRequest Images PartialImage",
     "wire.neutral.messages": """
         Citation Done Media MediaDelta Message ObjectDelta Origin ProviderEvent Reply Restart
         ServerToolCall ServerToolResult Stop Text TextDelta Thought ThoughtDelta ToolCall
@@ -54,6 +56,10 @@ _NAMES = {
     "wire.neutral.models": "ListedModel",
     "wire.neutral.request": "Location Output Request ServerTool TokenCount Tool",
     "wire.neutral.server_tools": "code file_search url_context web_search",
+    "wire.neutral.speech": "Speech SpeechRequest",
+    "wire.neutral.transcripts": """
+        Transcript TranscriptRequest TranscriptSegment TranscriptWord
+    """,
     "wire.around.pace": "Pace",
     "wire.testing.cassette.transports": "record",
     "wire.tools": "tool ToolContext",

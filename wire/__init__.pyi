@@ -44,6 +44,9 @@ from wire.chat.models import cost as cost
 from wire.chat.models import model as model
 from wire.chat.single_calls import decide as decide
 from wire.chat.single_calls import embed as embed
+from wire.chat.single_media import image as image
+from wire.chat.single_media import speak as speak
+from wire.chat.single_media import transcribe as transcribe
 from wire.core.account import Account as Account
 from wire.core.call import Call as Call
 from wire.core.call import SocketCall as SocketCall
@@ -77,6 +80,9 @@ from wire.neutral.decisions import one_of as one_of
 from wire.neutral.decisions import scale as scale
 from wire.neutral.decisions import yes_no as yes_no
 from wire.neutral.embeddings import Embeddings as Embeddings
+from wire.neutral.images import ImageRequest as ImageRequest
+from wire.neutral.images import Images as Images
+from wire.neutral.images import PartialImage as PartialImage
 from wire.neutral.messages import Citation as Citation
 from wire.neutral.messages import Done as Done
 from wire.neutral.messages import Media as Media
@@ -110,6 +116,12 @@ from wire.neutral.server_tools import code as code
 from wire.neutral.server_tools import file_search as file_search
 from wire.neutral.server_tools import url_context as url_context
 from wire.neutral.server_tools import web_search as web_search
+from wire.neutral.speech import Speech as Speech
+from wire.neutral.speech import SpeechRequest as SpeechRequest
+from wire.neutral.transcripts import Transcript as Transcript
+from wire.neutral.transcripts import TranscriptRequest as TranscriptRequest
+from wire.neutral.transcripts import TranscriptSegment as TranscriptSegment
+from wire.neutral.transcripts import TranscriptWord as TranscriptWord
 from wire.testing.cassette.transports import record as record
 from wire.tools import ToolContext as ToolContext
 from wire.tools import tool as tool

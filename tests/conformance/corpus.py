@@ -17,6 +17,7 @@ from tests.conformance import (
     gemini,
     interactions,
     invoke,
+    media,
     ollama,
     openai,
     realtime,
@@ -66,10 +67,11 @@ def scope(record: Record, *, every: bool = False) -> gemini.Checks | str:
         "anthropic-compatible": [anthropic.scope],
         "ollama": [ollama.scope],
         "gemini-interactions": [interactions.scope],
+        "media": [media.scope, gemini.scope],
         "realtime": [realtime.scope],
         "bedrock": [invoke.scope, converse.scope, responses.scope],
     }
-    of_openai = [responses.scope, openai.scope] if vendor.startswith("openai-") else []
+    of_openai = [responses.scope, openai.scope, media.scope] if vendor.startswith("openai-") else []
     found = (find(record, every=every) for find in wires.get(vendor, of_openai))
     checks = next((each for each in found if each is not None), None)
     return f"{vendor} {record.get('endpoint')}" if checks is None else checks

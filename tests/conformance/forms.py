@@ -13,7 +13,9 @@ from wire.neutral.data_source import DataSource
 from wire.testing.emulator.multipart import parts
 from wire.testing.emulator.received import received
 
-_BOUNDARY = re.compile(r"boundary=([A-Za-z0-9'+_.-]+)$")
+_BOUNDARY = re.compile(r'boundary="?([^"]+)"?$')
+_UNQUOTED = re.compile(rb"\bform-data; name=[^\"]")
+_OURS = re.compile(r"[A-Za-z0-9'+_.-]+")
 
 
 def check_form(record: Record) -> None:
@@ -27,19 +29,21 @@ def check_form(record: Record) -> None:
         APART["form that was cut or changed by its recorder"] += 1
         return
     found = parts(received(1, "POST", "/", headers, body))
-    fields: dict[str, str | FormFile] = {
-        part.name: FormFile(DataSource(part.data), part.filename, part.kind)
-        if part.filename
-        else part.data.decode()
-        for part in found
-    }
-    form = Multipart(fields, boundary=boundary[1])
+    fields: dict[str, list[str | FormFile]] = {}
+    for part in found:
+        file = FormFile(DataSource(part.data), part.filename or "", part.kind)
+        value = file if part.filename else part.data.decode()
+        fields.setdefault(part.name, []).append(value)
+    own = _OURS.fullmatch(boundary[1]) is not None
+    form = Multipart(fields, boundary=boundary[1] if own else "")
     again = b"".join(form)
     if len(form) != len(again):
         raise Mismatch(f"the form has {len(again)} bytes, not {len(form)}")
+    headers = {"content-type": form.content_type}
     if parts(received(1, "POST", "/", headers, again)) != found:
         raise Mismatch("the parts of the form are others")
-    if again != body and b"\r\nContent-Transfer-Encoding:" not in body:
+    as_browsers = _UNQUOTED.search(body) is None
+    if own and as_browsers and again != body and b"\r\nContent-Transfer-Encoding:" not in body:
         raise Mismatch("the bytes of the form are others")
 
 

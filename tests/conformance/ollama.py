@@ -15,6 +15,7 @@ from tests.conformance.gemini import Checks
 from tests.conformance.neutral import Expected, _check_part, check_events, check_reply
 from tests.conformance.records import Record, body_of, cut_at_random, path_of, same_bytes
 from tests.conformance.result import Mismatch
+from tests.property import ALL
 from wire import errors
 from wire.core.lenient import decoded
 from wire.core.memory import WireStruct, encode
@@ -53,8 +54,10 @@ _CALLS: dict[str, Any] = {
     "generate": (endpoints.generate, endpoints.stream_generate),
     "pull": (endpoints.pull_model, endpoints.stream_pull),
 }
-_ALL_CUTS = 20_000
+_ALL_CUTS = 20_000 if ALL else 1_000
 """Bytes of the longest stream that is read one byte at a time, and cut at each byte."""
+_CUTS = 500 if ALL else 50
+"""Cuts of a longer one."""
 
 
 def scope(record: Record, *, every: bool = False) -> Checks | None:
@@ -207,7 +210,7 @@ def merged(end: str, plains: Sequence[Any]) -> Any:
 def check_cuts(end: str, record: Record) -> None:
     """A stream that is cut at any byte is incomplete."""
     body = body_of(record).rstrip()
-    step = 1 if len(body) <= _ALL_CUTS else len(body) // 500
+    step = 1 if len(body) <= _ALL_CUTS else len(body) // _CUTS
     for at in range(0, len(body), step):
         error = _read(end, [body[:at]])[1]
         if not isinstance(error, StreamIncomplete):

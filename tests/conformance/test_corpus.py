@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.conformance import anthropic, gemini, openai, responses
+from tests.conformance import anthropic, gemini, media, openai, responses
 from tests.conformance.__main__ import main
 from wire.anthropic import MessageResponse
 from wire.anthropic import fold as anthropic_fold
@@ -22,13 +22,15 @@ from wire.gemini.reader import read_chunk
 from wire.openai import ChatCompletion
 from wire.openai.chat import fold as openai_fold
 from wire.openai.chat.tool_calls import Calls
+from wire.openai.common import media_streams
+from wire.openai.common.types.audio import SpokenAudio
 from wire.openai.responses import fold as responses_fold
 from wire.openai.responses import parse as responses_parse
 from wire.openai.responses import parts as responses_parts
 from wire.openai.responses.types import Response
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "corpus"
-SAMPLE, OPENAI, RESPONSES, ANTHROPIC, CONVERSE, OLLAMA, INTERACTIONS, REALTIME = (
+SAMPLE, OPENAI, RESPONSES, ANTHROPIC, CONVERSE, OLLAMA, INTERACTIONS, MEDIA, REALTIME = (
     FOLDER / "sample.jsonl",
     FOLDER / "openai.jsonl",
     FOLDER / "responses.jsonl",
@@ -36,6 +38,7 @@ SAMPLE, OPENAI, RESPONSES, ANTHROPIC, CONVERSE, OLLAMA, INTERACTIONS, REALTIME =
     FOLDER / "converse.jsonl",
     FOLDER / "ollama.jsonl",
     FOLDER / "interactions.jsonl",
+    FOLDER / "media.jsonl",
     FOLDER / "realtime.jsonl",
 )
 SHARED = Path(__file__).parents[3] / "shared" / "corpus"
@@ -45,7 +48,7 @@ RECORDED = {
     "gemini": (1461, 0, 1),
     "openai-chat": (1058, 0, 3),
     "openai-chat-compatible": (2438, 0, 129),
-    "openai-other": (165, 81, 66),
+    "openai-other": (165, 49, 66),
     "openai-responses": (658, 0, 3),
     "openai-responses-compatible": (164, 0, 3),
     "anthropic": (868, 3, 2),
@@ -53,6 +56,7 @@ RECORDED = {
     "bedrock": (700, 66, 2),
     "ollama": (56, 0, 2),
     "gemini-interactions": (28, 0, 0),
+    "media": (127, 6, 2),
     "realtime": (33, 7, 0),
 }
 PART = 125
@@ -68,11 +72,12 @@ PART = 125
         (CONVERSE, 24, 24),
         (OLLAMA, 9, 9),
         (INTERACTIONS, 16, 16),
+        (MEDIA, 12, 12),
         (REALTIME, 5, 5),
     ],
     ids=[
         *("gemini", "openai", "responses", "anthropic", "converse", "ollama", "interactions"),
-        "realtime",
+        *("media", "realtime"),
     ],
 )
 def test_sample(
@@ -241,6 +246,57 @@ def test_a_library_of_chat_completions_that_loses_something_fails(
     owner, name, replacement, failed = openai_mutants()[mutant]
     monkeypatch.setattr(owner, name, replacement)
     assert main(["corpus", str(OPENAI)]) == 1
+    assert set(failed) <= set(tally(capsys)["failed"])
+
+
+def media_mutants() -> dict[str, tuple[Any, str, Any, list[str]]]:
+    """Name -> what to replace where, by what, and the records that fail then."""
+
+    def without_memory(kind: Any, body: bytes) -> Any:
+        return msgspec.json.decode(body, type=kind)
+
+    def first(events: Any, *_: Any) -> Any:
+        return real_fold(events[:1])
+
+    def any_end(self: Any) -> bool:
+        return True
+
+    real_fold = media_streams.fold_transcription
+    return {
+        "bytes of an answer are dropped": (
+            media,
+            "parse_plain",
+            without_memory,
+            ["image", "transcript"],
+        ),
+        "texts are sound": (
+            media,
+            "parse_audio",
+            lambda body: SpokenAudio(body),
+            ["speech-json"],
+        ),
+        "any end is the end": (
+            media_streams._EventReader,
+            "is_whole",
+            any_end,
+            ["transcript-stream", "speakers-stream", "speech-stream"],
+        ),
+        "the first event is the transcript": (
+            media,
+            "_STREAMS",
+            {**media._STREAMS, "transcriptions": (media_streams.TranscriptionReader, first)},
+            ["transcript-stream", "speakers-stream"],
+        ),
+    }
+
+
+@pytest.mark.parametrize("mutant", media_mutants())
+def test_a_library_of_media_that_loses_something_fails(
+    mutant: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    owner, name, replacement, failed = media_mutants()[mutant]
+    monkeypatch.setattr(owner, name, replacement)
+    assert main(["corpus", str(MEDIA)]) == 1
     assert set(failed) <= set(tally(capsys)["failed"])
 
 

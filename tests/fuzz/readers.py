@@ -332,6 +332,26 @@ def _requests() -> Mapping[str, bytes]:
             "model": "claude-opus-4-8",
             "messages": [{"role": "user", "content": "Hi"}],
         },
+        "/api/generate": {
+            "model": "qwen3:8b",
+            "prompt": "Hi",
+            "images": ["iVBORw0KGgo="],
+            "options": {"num_ctx": 8192, "stop": ["a"]},
+            "keep_alive": "0s",
+        },
+        "/api/embed": {"model": "nomic-embed-text", "input": ["a", "b"], "dimensions": 8},
+        "/api/show": {"model": "qwen3:8b"},
+        "/v1beta/agents": {"base_agent": "antigravity-preview-09-2026", "tools": []},
+        "/v1beta/environments": {"sources": [{"type": "inline", "target": "a", "content": "b"}]},
+        "/v1beta/triggers": {
+            "interaction": {"agent": "antigravity-preview-09-2026", "input": "Hi"},
+            "schedule": "0 6 * * *",
+            "time_zone": "UTC",
+        },
+        "/v1beta/webhooks": {
+            "uri": "https://a.example/",
+            "subscribed_events": ["interaction.completed"],
+        },
         "/v1beta/models/gemini-3.8-flash:countTokens": {"contents": hi},
         "/v1beta/models/gemini-embedding-001:embedContent": {"content": hi[0]},
     }

@@ -80,6 +80,7 @@ ROWS = tuple(
 )
 endpoint_paths = re.compile(r"(/v1)?/answers/*$")
 batching: WireBatches | None = fourth_batching
+media_calls = None
 provider_row = ProviderNames("fourth", ROWS, Dialect()).row
 
 

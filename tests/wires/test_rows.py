@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 from collections.abc import Callable, Iterator
@@ -23,9 +24,12 @@ from wire.gemini.interactions import rows as interactions_rows
 from wire.http.target import Target, target
 from wire.neutral.decisions import DecideRequest, yes_no
 from wire.neutral.embeddings import EmbedRequest
+from wire.neutral.images import ImageRequest
 from wire.neutral.messages import Reply, Text, Thought, ToolCall
 from wire.neutral.request import Output
 from wire.neutral.server_tools import code, file_search, url_context, web_search
+from wire.neutral.speech import SpeechRequest
+from wire.neutral.transcripts import TranscriptRequest
 from wire.ollama import rows as ollama_rows
 from wire.openai.common import rows as chat_rows
 from wire.openai.responses import rows as responses_rows
@@ -394,8 +398,10 @@ def connected(row: Provider) -> Iterator[str]:
     urls = [{**with_key, "base_url": f"https://{host}"} for host in HOSTS]
     places += [{**urls[0], **place}]
     version = {**with_key, **place, "version": "v9"}
-    for given in (with_key | place, place, *places, with_key, version, *urls):
+    for given in (with_key | place, place, *places, with_key, version):
         yield shown(lambda given=given: described(target(row.name, given)))
+    for given in urls:  # of each address, one call
+        yield shown(lambda given=given: described(target(row.name, given), 1))
     for variables in VARIABLES[row.name]:
         with pytest.MonkeyPatch.context() as patched:
             for name in filter(None, variables):
@@ -431,19 +437,24 @@ PATHS = (
 BEFORE = {"anthropic-beta": "a,b", "anthropic-user-profile-id": "u"}
 
 
-def described(found: Target) -> Any:
+@functools.cache
+def calls_of_each_path(wire: str) -> list[Any]:
     def read_error(status: int, headers: Any, body: bytes) -> WireError:
         return WireError(body.decode())
 
-    common = {"wire": found.provider.wire, "method": "POST", "read_error": read_error}
+    common = {"wire": wire, "method": "POST", "read_error": read_error}
     made: list[Any] = [
         kind(**common, path=path, body=body, **own)
         for path in PATHS
         for body in (b"{}", b'{"model":"gpt-5.4","stream":true}', b'{"model":"claude-sonnet-4"}')
         for kind, own in ((Call, {"parse": bytes}), (StreamCall, {"reader": bytes, "fold": bytes}))
     ]
-    made += [call.replace(headers=BEFORE) for call in made if call.path == "/messages"]
-    return found.describe(), found.place, [shown(lambda c=call: sent(found, c)) for call in made]
+    return made + [call.replace(headers=BEFORE) for call in made if call.path == "/messages"]
+
+
+def described(found: Target, most: int | None = None) -> Any:
+    calls = calls_of_each_path(found.provider.wire)[:most]
+    return found.describe(), found.place, [shown(lambda c=call: sent(found, c)) for call in calls]
 
 
 def sent(found: Target, call: Any) -> Any:
@@ -455,10 +466,42 @@ def sent(found: Target, call: Any) -> Any:
 
 
 @in_place
+def made(row: Provider) -> Iterator[str]:
+    """Calls of images, speech and transcripts, or the errors in their place."""
+    media = WIRES[row.wire].media_calls
+    if media is None:
+        return
+    yield str(sorted(media.kinds_of(row)))
+    sound = Media(data=b"RIFF", media_type="audio/wav")
+    for settings in (
+        {"size": "64x64", "count": 2},
+        {"aspect_ratio": "1:1", "resolution": "1K"},
+        {"format": "png", "seed": 1},
+        {"pictures": PNG},
+    ):
+        request: Any = ImageRequest("A cat", **settings)
+        yield from _built(media.image_call, request, row)
+    for settings in ({"voice": "a"}, {"format": "wav", "speed": 1.0}, {"language": "en"}):
+        yield from _built(media.speech_call, SpeechRequest("Hi", **settings), row)
+    yield from _built(media.stream_speech_call, SpeechRequest("Hi"), row)
+    for settings in ({"language": "en"}, {"timestamps": "word"}, {"speakers": True}):
+        yield from _built(media.transcript_call, TranscriptRequest(sound, **settings), row)
+
+
+def _built(build: Any, request: Any, row: Provider) -> Iterator[str]:
+    yield shown(lambda: _parts_of(build(request, "m", row).judge(row)))
+
+
+def _parts_of(call: Any) -> Any:
+    return call.path, call.body if call.form is None else sorted(call.form.fields)
+
+
+@in_place
 def decided(row: Provider) -> Iterator[str]:
     """The call that answers closed questions."""
-    asked = DecideRequest("Hi", {"tall": yes_no("The tide is high.")})
-    yield shown(lambda: getattr(WIRES[row.wire].decide_call(asked, "m", row), "path", ""))
+    for given in ("Hi", PNG):
+        asked = DecideRequest((given,), {"tall": yes_no("The tide is high.")})
+        yield shown(lambda: getattr(WIRES[row.wire].decide_call(asked, "m", row), "path", ""))  # noqa: B023  it is called at once
 
 
 @in_place
@@ -526,8 +569,10 @@ class Outcomes:
         return all(one == another for one, another in zip(self, other, strict=True))
 
 
-ELSEWHERE = ("dialect", "auth", "signing_service")
-"""Fields with tests of their own: of the dialect below, of the chains of credentials."""
+ELSEWHERE = ("dialect", "auth", "signing_service", "load_options")
+"""Fields with tests of their own: of the dialect below, of the chains of credentials, of what loads
+a model anew.
+"""
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -550,7 +595,7 @@ DIALECTS = {id(row.dialect): row for row in reversed(list(PROVIDERS.values()))}
 @pytest.mark.parametrize("row", DIALECTS.values(), ids=lambda row: row.name)
 def test_each_field_that_a_dialect_sets_changes_an_outcome(row: Provider):
     unseen = []
-    kinds = (rendered, replies, decided, listed, emulated)
+    kinds = (rendered, replies, decided, made, listed, emulated)
     rules = Outcomes(row, *kinds)
     for field, default in sample(set_fields(row.dialect), 3):
         dialect = msgspec.structs.replace(row.dialect, **{field: default})

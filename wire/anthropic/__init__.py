@@ -39,6 +39,9 @@ _MODULES = {
     "types": "wire.anthropic.types",
 }
 
+media_calls = None
+"""The wire has no endpoints of images, speech and transcripts."""
+
 __getattr__, __dir__ = lazy_names(
     "wire.anthropic", _NAMES, modules=_MODULES, types="wire.anthropic.types"
 )

@@ -37,4 +37,5 @@ from wire.anthropic.rows import ROWS as ROWS
 from wire.anthropic.rows import endpoint_paths as endpoint_paths
 from wire.anthropic.rows import messages_host as messages_host
 from wire.anthropic.rules import check as check
+media_calls: None
 from wire.anthropic.types import *

@@ -174,7 +174,8 @@ def decide(
     `Client.decide`.
 
     Args:
-        input: A text, a `Media`, a JSON object, or several of these: what all questions are about.
+        input: A text, a `Media`, a JSON object, or several of these, or the messages of a
+            conversation: what all questions are about.
         questions: Each question by the name of its answer, made by `wire.yes_no`, `wire.one_of` and
             `wire.scale`.
         model: `provider[@region]:model`, such as `openai:gpt-6-luna`.

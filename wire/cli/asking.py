@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wire.cli.options import Command, chat_of, json_option, model_options, whole
+from wire.cli.options import Command, chat_of, decimal, json_option, model_options, whole
 from wire.cli.terminal import (
     is_terminal,
+    piped_text,
     read_object,
     report,
-    stdin_text,
     write,
     write_json,
 )
@@ -44,16 +43,9 @@ def _prompt_options(command: argparse.ArgumentParser) -> None:
         "--max-tokens", type=whole(1), metavar="N", help="longest answer, in tokens"
     )
     command.add_argument(
-        "--temperature", type=_number, metavar="X", help="0 for the most probable answer"
+        "--temperature", type=decimal, metavar="X", help="0 for the most probable answer"
     )
     command.add_argument("--effort", metavar="LEVEL", help="reasoning: none, low, medium, high")
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"expected a number, not {text!r}") from None
 
 
 def _chat(chosen: argparse.Namespace) -> Chat:
@@ -68,9 +60,7 @@ def _prompt(chosen: argparse.Namespace) -> list[str | Media]:
     """
     from wire.core.errors import ConfigurationError
 
-    # A terminal would wait for a person who does not know that something is expected.
-    piped = "" if sys.stdin is None or is_terminal(sys.stdin) else stdin_text().strip()
-    text = "\n\n".join(filter(None, (" ".join(chosen.prompt), piped)))
+    text = "\n\n".join(filter(None, (" ".join(chosen.prompt), piped_text())))
     parts: list[str | Media] = [*map(_file, chosen.file), *filter(None, (text,))]
     if not parts:
         raise ConfigurationError("PROMPT: missing; give it as arguments or on stdin")

@@ -15,6 +15,7 @@ from wire.cli import (
     chatting,
     completion,
     hosts,
+    media,
     probing,
     serving,
 )
@@ -25,6 +26,7 @@ from wire.cli.terminal import report
 COMMANDS: tuple[Command, ...] = (
     *asking.COMMANDS,
     *chatting.COMMANDS,
+    *media.COMMANDS,
     *bulk.COMMANDS,
     *bodies.COMMANDS,
     *hosts.COMMANDS,

@@ -131,6 +131,14 @@ def seconds(text: str) -> float:
     return value
 
 
+def decimal(text: str) -> float:
+    """Parse a number."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a number, not {text!r}") from None
+
+
 def whole(least: int, most: int | None = None) -> Callable[[str], int]:
     """Return a parser of whole numbers in a range."""
     expected = f"a whole number from {least} {'up' if most is None else f'to {most}'}"

@@ -50,6 +50,14 @@ def is_terminal(stream: TextIO | None = None) -> bool:
     return stream is not None and not stream.closed and stream.isatty()
 
 
+def piped_text() -> str:
+    """Return the text that is piped to the command; empty without a pipe.
+
+    A terminal would wait for a person who does not know that something is expected.
+    """
+    return "" if sys.stdin is None or is_terminal(sys.stdin) else stdin_text().strip()
+
+
 def stdin_text() -> str:
     """Read all text of stdin. Raises `ConfigurationError` if it is not UTF-8."""
     from wire.core.errors import ConfigurationError

@@ -34,6 +34,8 @@ _MODULES = {"types": "wire.converse.types"}
 
 batching = None
 """The wire has no batches and no uploaded files."""
+media_calls = None
+"""The wire has no endpoints of images, speech and transcripts."""
 
 __getattr__, __dir__ = lazy_names(
     "wire.converse", _NAMES, modules=_MODULES, types="wire.converse.types"

@@ -27,4 +27,5 @@ from wire.converse.rows import converse_host as converse_host
 from wire.converse.rows import endpoint_paths as endpoint_paths
 from wire.converse.rules import check as check
 batching: None
+media_calls: None
 from wire.converse.types import *

@@ -532,6 +532,9 @@ class Call(_Request, Generic[Answer], frozen=True, kw_only=True):
     """Maps a response of another status to an error."""
     read_headers: Callable[[Answer, Mapping[str, str]], Answer] | None = None
     """Hook that adds information from the response headers to the decoded response."""
+    any_content: bool = False
+    """The body may be anything, such as sound, so that the limits for JSON do not apply. So it is
+    for a `parse` that is `bytes`."""
     follow: Callable[[Any, Any], Any] | None = None
     """Returns the flow of the calls that continue the answer, with the whole answer as its result;
     `None` if it is whole. The arguments are this call and its answer."""

@@ -7,8 +7,8 @@ encoding algorithm"): `"` becomes `%22`, CR `%0D` and LF `%0A`; all other charac
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
 
 import msgspec
 
@@ -45,8 +45,13 @@ class FormFile(msgspec.Struct, frozen=True):
     media_type: str = "application/octet-stream"
 
 
+Value: TypeAlias = str | FormFile
+"""The value of a field."""
+
+
 class Multipart:
-    r"""A body of type multipart/form-data: fields by name, each a text or a `FormFile`.
+    r"""A body of type multipart/form-data: fields by name, each a text, a `FormFile`, or a list of
+    these, which repeats the field.
 
     >>> form = Multipart({"purpose": "batch"}, boundary="b")
     >>> form.content_type, len(form)
@@ -61,14 +66,16 @@ class Multipart:
     no header can have.
     """
 
-    def __init__(self, fields: Mapping[str, str | FormFile], *, boundary: str = "") -> None:
+    def __init__(
+        self, fields: Mapping[str, Value | Sequence[Value]], *, boundary: str = ""
+    ) -> None:
         self.boundary: str = boundary or os.urandom(16).hex()
         if not isinstance(boundary, str) or not _BOUNDARY().fullmatch(self.boundary):
             raise _refused("boundary", "expected 1 to 70 letters, digits and '+_.-")
-        self.fields: Mapping[str, str | FormFile] = dict(fields)
+        self.fields: Mapping[str, Value | Sequence[Value]] = dict(fields)
         parts: list[tuple[bytes, Data | None]] = []
         mark = f"--{self.boundary}\r\n"
-        for name, value in self.fields.items():
+        for name, value in self._values():
             head = f'{mark}Content-Disposition: form-data; name="{_escaped(name)}"'
             if isinstance(value, FormFile):
                 if not _MEDIA_TYPE().fullmatch(value.media_type):
@@ -83,6 +90,13 @@ class Multipart:
         self._end = _encoded(f"--{self.boundary}--\r\n")
         ends = 2 * len(parts) + len(self._end)  # with the line break after each part
         self._size = ends + sum(len(head) + (data.size if data else 0) for head, data in parts)
+
+    def _values(self) -> Iterator[tuple[str, Value]]:
+        for name, value in self.fields.items():
+            if isinstance(value, str | FormFile):
+                yield name, value
+            else:
+                yield from ((name, each) for each in value)
 
     @property
     def content_type(self) -> str:
@@ -124,7 +138,7 @@ class Multipart:
         import shlex  # few programs print a command line
 
         words = []
-        for name, value in self.fields.items():
+        for name, value in self._values():
             if isinstance(value, FormFile):
                 words += ["-F", shlex.quote(f"{name}=@{value.name};type={value.media_type}")]
             else:

@@ -49,6 +49,7 @@ _NAMES = {
     "wire.gemini.neutral_decisions": "decide_call",
 }
 _MODULES = {
+    "media_calls": "wire.gemini.media_calls",
     "batching": "wire.gemini.batching",
     "interactions": "wire.gemini.interactions",
     "live": "wire.gemini.live",

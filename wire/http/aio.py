@@ -7,7 +7,7 @@ the same client for threads.
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from random import SystemRandom
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
@@ -25,6 +25,7 @@ from wire.core.limits import Limits
 from wire.core.retry import Retry
 from wire.core.secret import Headers, Secret, sealed, sealed_object
 from wire.core.stream_block import Block, ForTasks, async_stream_block
+from wire.http.asking import AskingForTasks
 from wire.http.async_httpx_lane import async_send_in_time
 from wire.http.async_lanes import AsyncLanes
 from wire.http.network import AsyncHTTPClient, AsyncTransport, Style, opened
@@ -45,8 +46,6 @@ if TYPE_CHECKING:
     from wire.http.async_socket_lanes import AsyncSocketLanes
     from wire.http.granting import Request
     from wire.http.surrounding import Action, Steps
-    from wire.neutral.decisions import Decisions, Part, Question
-    from wire.neutral.embeddings import Embeddings
     from wire.neutral.models import ListedModel
 
 T = TypeVar("T")
@@ -280,7 +279,7 @@ def _is_open() -> bool:
     return False
 
 
-class AsyncClient(ForTasks, ClientState):
+class AsyncClient(ForTasks, AskingForTasks, ClientState):
     """A client for one provider and one key, for asyncio and trio; see `wire.Client`.
 
     Several event loops may use it; each opens connections of its own.
@@ -451,41 +450,6 @@ class AsyncClient(ForTasks, ClientState):
         while pages.call is not None:
             for model in pages.read(await self.send(pages.call)):
                 yield model
-
-    async def embed(
-        self,
-        texts: str | Sequence[str],
-        model: str,
-        *,
-        dimensions: int | None = None,
-        task: str | None = None,
-    ) -> Embeddings:
-        """Return the vectors of texts, in their order, as `Client.embed`.
-
-        Args:
-            texts: Texts, or one text. None may be empty.
-            model: Name of the model, such as `gemini-embedding-001`.
-            dimensions: Numbers of each vector, for models that let you choose. By default, as many
-                as the model has.
-            task: What the vectors are for: `query`, `document`, `similarity`, `classification`,
-                `clustering`, `question`, `fact` or `code`. Only Gemini has it; `notes` of the
-                result tell where it is not sent.
-        """
-        return await self.run(self._embedding(texts, model, dimensions, task))
-
-    async def decide(
-        self, input: Part | Sequence[Part], questions: Mapping[str, Question], model: str
-    ) -> Decisions:
-        """Return the answers to closed questions about one input, as `Client.decide`.
-
-        Args:
-            input: A text, a `Media`, a JSON object, or several of these: what all questions are
-                about.
-            questions: Each question by the name of its answer, made by `wire.yes_no`, `wire.one_of`
-                and `wire.scale`.
-            model: Name of the model, such as `gpt-6-luna`.
-        """
-        return await self.send(self._deciding(input, questions, model))
 
     async def aclose(self) -> None:
         """Close all connections. Open streams end in an error; later calls raise

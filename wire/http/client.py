@@ -10,7 +10,7 @@ import collections
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from random import SystemRandom
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
@@ -26,6 +26,7 @@ from wire.core.limits import Limits
 from wire.core.retry import Retry
 from wire.core.secret import Headers, Secret, sealed, sealed_object
 from wire.core.stream_block import ForThreads, stream_block
+from wire.http.asking import AskingForThreads
 from wire.http.httpx_lane import send_in_time
 from wire.http.lanes import Lanes
 from wire.http.network import HTTPClient, Style, Transport, opened
@@ -47,8 +48,6 @@ if TYPE_CHECKING:
     from wire.http.links import Socket
     from wire.http.socket_lanes import SocketLanes
     from wire.http.surrounding import Action, Steps
-    from wire.neutral.decisions import Decisions, Part, Question
-    from wire.neutral.embeddings import Embeddings
     from wire.neutral.models import ListedModel
 
 T = TypeVar("T")
@@ -234,7 +233,7 @@ def _wait(wait: Wait) -> None:
         wait.signal.forget(woken.set)
 
 
-class Client(ForThreads, ClientState):
+class Client(ForThreads, AskingForThreads, ClientState):
     """A client for one provider and one key, for threads.
 
     >>> with Client("gemini", api_key="fake-key") as client:
@@ -433,63 +432,6 @@ class Client(ForThreads, ClientState):
         pages = self._model_pages()
         while pages.call is not None:
             yield from pages.read(self.send(pages.call))
-
-    def embed(
-        self,
-        texts: str | Sequence[str],
-        model: str,
-        *,
-        dimensions: int | None = None,
-        task: str | None = None,
-    ) -> Embeddings:
-        """Return the vectors of texts, in their order, in as many requests as the host needs.
-
-        >>> from wire.testing.emulator import EmulatorTransport
-        >>> with Client("gemini", api_key="fake-key", http=EmulatorTransport()) as client:
-        ...     found = client.embed(["High", "Low"], "gemini-embedding-001", dimensions=8)
-        >>> len(found), len(found[0]), found.usage.input
-        (2, 8, 2)
-
-        Raises `RuleError` for texts that cannot be embedded, `ConfigurationError` for a provider
-        without embeddings, and the `wire.WireError` of a failure, whose `partial` has the vectors
-        of the requests before it.
-
-        Args:
-            texts: Texts, or one text. None may be empty.
-            model: Name of the model, such as `gemini-embedding-001`.
-            dimensions: Numbers of each vector, for models that let you choose. By default, as many
-                as the model has.
-            task: What the vectors are for: `query`, `document`, `similarity`, `classification`,
-                `clustering`, `question`, `fact` or `code`. Only Gemini has it; `notes` of the
-                result tell where it is not sent.
-        """
-        return self.run(self._embedding(texts, model, dimensions, task))
-
-    def decide(
-        self, input: Part | Sequence[Part], questions: Mapping[str, Question], model: str
-    ) -> Decisions:
-        """Return the answers to closed questions about one input, with their probabilities.
-
-        >>> from wire import yes_no
-        >>> from wire.testing.emulator import EmulatorTransport
-        >>> questions = {"urgent": yes_no("The customer needs help today.")}
-        >>> with Client("openai", api_key="fake-key", http=EmulatorTransport()) as client:
-        ...     decisions = client.decide("Nothing works!", questions, "gpt-6-luna")
-        >>> list(decisions), decisions["urgent"].refused
-        (['urgent'], False)
-
-        Raises `RuleError` for an input and for questions that cannot be sent, `ConfigurationError`
-        for a provider without such an endpoint, `BlockedError` if its filters blocked the input,
-        and the `wire.WireError` of a failure.
-
-        Args:
-            input: A text, a `Media`, a JSON object, or several of these: what all questions are
-                about.
-            questions: Each question by the name of its answer, made by `wire.yes_no`, `wire.one_of`
-                and `wire.scale`.
-            model: Name of the model, such as `gpt-6-luna`.
-        """
-        return self.send(self._deciding(input, questions, model))
 
     def close(self) -> None:
         """Close all connections. Open streams end in an error; later calls raise

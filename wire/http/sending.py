@@ -67,9 +67,6 @@ from wire.http.watchdog import ATTEMPT, UPGRADE, Watch
 if TYPE_CHECKING:
     from wire.around.seam import AroundFunction
     from wire.auth.held import Grant
-    from wire.core.flow import Flow
-    from wire.neutral.decisions import Decisions
-    from wire.neutral.embeddings import Embeddings
     from wire.neutral.models import ModelPages
 
 AnyCall = Call[Any] | StreamCall[Any, Any]
@@ -581,7 +578,7 @@ class Attempt:
         assert isinstance(self.call, Call)
         self.account.received = len(body)
         try:
-            if self.call.parse is not bytes:  # a file, which may have any content
+            if not self.call.any_content and self.call.parse is not bytes:
                 check_json(body, self.target.limits)
             answer = self.call.parse(body)
             if self.call.read_headers is not None:
@@ -763,20 +760,6 @@ class ClientState(Foreign):
         from wire.wires.contract import WIRES
 
         return ModelPages(functools.partial(WIRES[self.wire].models_call, provider=self.row))
-
-    def _embedding(
-        self, texts: Any, model: Any, dimensions: int | None, task: str | None
-    ) -> Flow[Embeddings]:
-        """Build the flow that embeds texts."""
-        from wire.wires.asking import embed_flow
-
-        return embed_flow(texts, model, dimensions, task, self.row)
-
-    def _deciding(self, input: Any, questions: Any, model: Any) -> Call[Decisions]:
-        """Build the call that answers questions about an input."""
-        from wire.wires.asking import decide_call
-
-        return decide_call(input, questions, model, self.row)
 
     def _require_open(self) -> None:
         # A transport or client of the caller's own may send after it was closed.

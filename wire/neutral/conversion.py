@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from wire.core.call import Call
+from wire.core.call import Call, Convert, EventSource, StreamCall
 from wire.core.errors import StreamInvalid
 
 A = TypeVar("A")
@@ -24,6 +24,15 @@ def converted(call: Call[A], convert: Callable[[A], B]) -> Call[B]:
         call, parse=functools.partial(_parsed, call.parse, convert)
     )
     made: Call[B] = changed
+    return made
+
+
+def converted_stream(
+    call: StreamCall[Any, A], events: Callable[[], EventSource], convert: Convert[B]
+) -> StreamCall[Any, B]:
+    """Return the call with other events, and with another result: `convert` of the wire's own."""
+    changed: Any = msgspec.structs.replace(call, events=events, convert=convert)
+    made: StreamCall[Any, B] = changed
     return made
 
 

@@ -36,6 +36,8 @@ _MODULES = {"types": "wire.ollama.types"}
 
 batching = None
 """The wire has no batches and no uploaded files."""
+media_calls = None
+"""The wire has no endpoints of images, speech and transcripts."""
 
 __getattr__, __dir__ = lazy_names(
     "wire.ollama", _NAMES, modules=_MODULES, types="wire.ollama.types"

@@ -35,4 +35,5 @@ from wire.ollama.rows import ollama_host as ollama_host
 from wire.ollama.rules import ModelFacts as ModelFacts
 from wire.ollama.rules import check as check
 batching: None
+media_calls: None
 from wire.ollama.types import *

@@ -26,19 +26,26 @@ _NAMES = {
     "wire.openai.chat.replies": "render_reply ReplyWriter",
     "wire.openai.chat.rules": "check",
     "wire.openai.chat.turns": "messages tool_message Turn",
+    "wire.openai.common.audio": """
+        speech stream_speech stream_transcriptions transcriptions translations
+    """,
     "wire.openai.common.batches": """
         batch_results cancel_batch create_batch get_batch list_batches wait_for_batch
     """,
     "wire.openai.common.decisions": "decisions system_one",
-    "wire.openai.common.dialect": "CallIds Dialect PLAIN Refusal",
+    "wire.openai.common.dialect": "CallIds Dialect MediaEndpoints PLAIN Refusal",
     "wire.openai.common.endpoints": "delete_model embeddings get_model list_models",
     "wire.openai.common.error_body": "parse_error render_error",
     "wire.openai.common.files": "delete_file download_file get_file list_files upload_file",
+    "wire.openai.common.images": """
+        edit_images generate_images stream_image_edits stream_images
+    """,
     "wire.openai.common.rows": "chat_host endpoint_paths ROWS unlisted",
     "wire.openai.common.neutral_calls": "count_call embed_flow models_call",
     "wire.openai.common.neutral_decisions": "decide_call",
 }
 _MODULES = {
+    "media_calls": "wire.openai.common.media_calls",
     "batching": "wire.openai.chat.batching",
     "realtime": "wire.openai.realtime",
     "responses": "wire.openai.responses",

@@ -20,6 +20,12 @@ from wire.openai.chat.rules import check as check
 from wire.openai.chat.turns import Turn as Turn
 from wire.openai.chat.turns import messages as messages
 from wire.openai.chat.turns import tool_message as tool_message
+from wire.openai.common import media_calls as media_calls
+from wire.openai.common.audio import speech as speech
+from wire.openai.common.audio import stream_speech as stream_speech
+from wire.openai.common.audio import stream_transcriptions as stream_transcriptions
+from wire.openai.common.audio import transcriptions as transcriptions
+from wire.openai.common.audio import translations as translations
 from wire.openai.common.batches import batch_results as batch_results
 from wire.openai.common.batches import cancel_batch as cancel_batch
 from wire.openai.common.batches import create_batch as create_batch
@@ -30,6 +36,7 @@ from wire.openai.common.decisions import decisions as decisions
 from wire.openai.common.decisions import system_one as system_one
 from wire.openai.common.dialect import CallIds as CallIds
 from wire.openai.common.dialect import Dialect as Dialect
+from wire.openai.common.dialect import MediaEndpoints as MediaEndpoints
 from wire.openai.common.dialect import PLAIN as PLAIN
 from wire.openai.common.dialect import Refusal as Refusal
 from wire.openai.common.endpoints import delete_model as delete_model
@@ -43,6 +50,10 @@ from wire.openai.common.files import download_file as download_file
 from wire.openai.common.files import get_file as get_file
 from wire.openai.common.files import list_files as list_files
 from wire.openai.common.files import upload_file as upload_file
+from wire.openai.common.images import edit_images as edit_images
+from wire.openai.common.images import generate_images as generate_images
+from wire.openai.common.images import stream_image_edits as stream_image_edits
+from wire.openai.common.images import stream_images as stream_images
 from wire.openai.common.neutral_calls import count_call as count_call
 from wire.openai.common.neutral_calls import embed_flow as embed_flow
 from wire.openai.common.neutral_calls import models_call as models_call

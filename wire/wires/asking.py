@@ -1,4 +1,4 @@
-"""Embeddings and decisions of any provider, as flows and calls of its wire."""
+"""Embeddings, decisions and media of any provider, as flows and calls of its wire."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from wire.core.flow import Flow
     from wire.neutral.decisions import Decisions
     from wire.neutral.embeddings import Embeddings
+    from wire.neutral.media import Kind
 
 
 def embed_flow(
@@ -38,16 +39,61 @@ def decide_call(input: Any, questions: Any, model: Any, row: Provider) -> Call[D
     _check(model, "gpt-6-luna")
     call = WIRES[row.wire].decide_call(DecideRequest(input, questions), model, row)
     if call is None:
-        having = [
-            each.name
-            for each in PROVIDERS.values()
-            if getattr(each.dialect, "decisions", "") and "@" not in each.name
-        ]
+        names = {each.name for each in PROVIDERS.values() if getattr(each.dialect, "decisions", "")}
+        having = [name for name in names if name.partition("@")[0] not in names - {name}]
         raise ConfigurationError(
             f"model: {row.name} has no decisions; {', '.join(sorted(having))} have them",
             provider=row.name,
         )
     return call
+
+
+def media_call(kind: Kind, request: Any, model: Any, row: Provider) -> Any:
+    """Build the call that makes images or speech, or writes down a sound.
+
+    `kind` is also the name of the function of the wire. Raises `ConfigurationError` for a provider
+    without such an endpoint.
+    """
+    _check(model, _EXAMPLES[kind])
+    needs: Kind = "translation" if getattr(request, "translate", False) else kind
+    media = WIRES[row.wire].media_calls
+    if media is None or needs not in media.kinds_of(row) or kind not in media.kinds_of(row):
+        these = ", ".join(having(needs))
+        raise ConfigurationError(
+            f"model: {row.name} has no {_TOLD[needs]}; {these} have", provider=row.name
+        )
+    return getattr(media, f"{kind}_call")(request, model, row)
+
+
+def having(kind: Kind) -> list[str]:
+    """Return the names of the providers that make or read something, without their regions."""
+    found = [
+        each.name
+        for each in PROVIDERS.values()
+        if "@" not in each.name
+        and (media := WIRES[each.wire].media_calls) is not None
+        and kind in media.kinds_of(each)
+    ]
+    return sorted(found)
+
+
+_TOLD: dict[Kind, str] = {
+    "image": "images",
+    "stream_image": "streamed images",
+    "speech": "speech",
+    "stream_speech": "streamed speech",
+    "transcript": "transcripts",
+    "stream_transcript": "streamed transcripts",
+    "translation": "translated transcripts",
+}
+_EXAMPLES: dict[Kind, str] = {
+    "image": "gpt-image-2",
+    "stream_image": "gpt-image-2",
+    "speech": "gpt-4o-mini-tts",
+    "stream_speech": "gpt-4o-mini-tts",
+    "transcript": "gpt-4o-transcribe",
+    "stream_transcript": "gpt-4o-transcribe",
+}
 
 
 def _check(model: Any, example: str) -> None:

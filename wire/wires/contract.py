@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # without neutral requests a client does not load their modul
     from wire.neutral.batches import WireBatches
     from wire.neutral.decisions import DecideRequest, Decisions
     from wire.neutral.embeddings import Embeddings, EmbedRequest
+    from wire.neutral.media import WireMedia
     from wire.neutral.messages import Event, Message, Reply
     from wire.neutral.models import ModelPage
     from wire.neutral.request import Request, TokenCount
@@ -54,6 +55,11 @@ class Wire(Protocol):
     @property
     def batching(self) -> WireBatches | None:
         """The module for batches and uploaded files; `None` for a wire that has neither."""
+        ...
+
+    @property
+    def media_calls(self) -> WireMedia | None:
+        """The module for images, speech and transcripts; `None` for a wire that has none."""
         ...
 
     def call(self, request: Request, model: str, provider: Provider | str = "") -> Call[Reply]:

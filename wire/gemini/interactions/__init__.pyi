@@ -23,8 +23,32 @@ from wire.gemini.interactions.rendering import render_request as render_request
 from wire.gemini.interactions.rendering import stream_call as stream_call
 from wire.gemini.interactions.replies import ReplyWriter as ReplyWriter
 from wire.gemini.interactions.replies import render_reply as render_reply
+from wire.gemini.interactions.resources import create_agent as create_agent
+from wire.gemini.interactions.resources import create_environment as create_environment
+from wire.gemini.interactions.resources import create_trigger as create_trigger
+from wire.gemini.interactions.resources import create_webhook as create_webhook
+from wire.gemini.interactions.resources import delete_agent as delete_agent
+from wire.gemini.interactions.resources import delete_environment as delete_environment
+from wire.gemini.interactions.resources import delete_trigger as delete_trigger
+from wire.gemini.interactions.resources import delete_webhook as delete_webhook
+from wire.gemini.interactions.resources import get_agent as get_agent
+from wire.gemini.interactions.resources import get_environment as get_environment
+from wire.gemini.interactions.resources import get_trigger as get_trigger
+from wire.gemini.interactions.resources import get_webhook as get_webhook
+from wire.gemini.interactions.resources import list_agents as list_agents
+from wire.gemini.interactions.resources import list_environment_files as list_environment_files
+from wire.gemini.interactions.resources import list_environments as list_environments
+from wire.gemini.interactions.resources import list_trigger_executions as list_trigger_executions
+from wire.gemini.interactions.resources import list_triggers as list_triggers
+from wire.gemini.interactions.resources import list_webhooks as list_webhooks
+from wire.gemini.interactions.resources import ping_webhook as ping_webhook
+from wire.gemini.interactions.resources import rotate_signing_secret as rotate_signing_secret
+from wire.gemini.interactions.resources import run_trigger as run_trigger
+from wire.gemini.interactions.resources import update_trigger as update_trigger
+from wire.gemini.interactions.resources import update_webhook as update_webhook
 from wire.gemini.interactions.rows import ROWS as ROWS
 from wire.gemini.interactions.rows import endpoint_paths as endpoint_paths
 from wire.gemini.interactions.rules import check as check
 batching: None
+media_calls: None
 from wire.gemini.interactions.types import *

@@ -35,17 +35,37 @@ def numbers_out_of_range(wire: str, value_of: Callable[[str], Any]) -> Iterator[
     """
     for path, kind, least, most in _bounds(wire):
         number = value_of(path)
-        if isinstance(number, bool) or not isinstance(number, (int, float)):
+        if not isinstance(number, (int, float)):
             continue
-        if least is not None and number < least:
-            side, limit = "below min", f">= {least}"
-        elif most is not None and number > most:
-            side, limit = "above max", f"<= {most}"
-        else:
-            continue
-        expected = f"Expected a value {limit}, but got {number} instead."
-        code = f"{kind}_{side.replace(' ', '_')}_value"
-        yield path, f"Invalid '{path}': {kind} {side}imum value. {expected}", code
+        if (least is not None and number < least) or (most is not None and number > most):
+            yield from number_out_of_range(path, number, kind, least, most)
+
+
+def number_out_of_range(
+    path: str, number: Any, kind: str, least: float | None, most: float | None
+) -> Iterator[Problem]:
+    """Yield a problem for a number outside its bounds; `kind` is `integer` or `decimal`."""
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        return
+    if least is not None and number < least:
+        side, limit = "below min", f">= {least}"
+    elif most is not None and number > most:
+        side, limit = "above max", f"<= {most}"
+    else:
+        return
+    expected = f"Expected a value {limit}, but got {number} instead."
+    code = f"{kind}_{side.replace(' ', '_')}_value"
+    yield path, f"Invalid '{path}': {kind} {side}imum value. {expected}", code
+
+
+def text_too_long(path: str, text: str, most: int) -> Iterator[Problem]:
+    """Yield a problem for a text with more characters than `most`."""
+    if len(text) > most:
+        message = (
+            f"Invalid '{path}': string too long. Expected a string with maximum length "
+            f"{most}, but got a string with length {len(text)} instead."
+        )
+        yield path, message, "string_above_max_length"
 
 
 def metadata_problems(metadata: Mapping[str, Any]) -> Iterator[Problem]:
@@ -70,12 +90,8 @@ def metadata_problems(metadata: Mapping[str, Any]) -> Iterator[Problem]:
             found = json_type(value)
             message = f"Invalid type for '{path}': expected a string, but got {found} instead."
             yield path, message, "invalid_type"
-        elif len(value) > most["value"]:
-            message = (
-                f"Invalid '{path}': string too long. Expected a string with maximum length "
-                f"{most['value']}, but got a string with length {len(value)} instead."
-            )
-            yield path, message, "string_above_max_length"
+        else:
+            yield from text_too_long(path, value, most["value"])
 
 
 def json_type(value: Any) -> str:

@@ -83,6 +83,50 @@ class Caching(msgspec.Struct, frozen=True, kw_only=True):
     """The models that accept `prompt_cache_retention: 24h`."""
 
 
+class MediaEndpoints(msgspec.Struct, frozen=True, kw_only=True):
+    """Where and how a host makes images and speech, and reads sound. A path is empty for what the
+    host does not do.
+
+    >>> MediaEndpoints(speech="/audio/speech").images
+    ''
+    """
+
+    images: str = ""
+    """Path of image generation."""
+    edits: str = ""
+    """Path of edits of pictures; empty if pictures go to image generation, or nowhere."""
+    pictures: Literal["", "form", "images", "references", "urls"] = ""
+    """How pictures go into a request: files of a form, `images`, `input_references`, or URLs in
+    `reference_images`."""
+    image_fields: tuple[str, ...] = ()
+    """Fields of `ImageRequest` for what a neutral request asks for."""
+    image_bytes: str = ""
+    """Value of `response_format` that asks for bytes; empty if the host sends bytes unasked."""
+    streams_images: bool = False
+    """The host streams unfinished images."""
+    speech: str = ""
+    """Path of speech."""
+    speech_fields: tuple[str, ...] = ()
+    """Fields of `SpeechRequest` for what a neutral request asks for."""
+    streams_speech: Literal["", "audio", "sse", "stream"] = ""
+    """How speech is streamed: as bytes of sound only, with `stream_format: sse`, or with
+    `stream: true`."""
+    transcriptions: str = ""
+    """Path of transcriptions."""
+    translations: str = ""
+    """Path of translations to English."""
+    transcription_fields: tuple[str, ...] = ()
+    """Fields of `TranscriptionRequest` for what a neutral request asks for."""
+    speakers: Literal["", "diarize", "diarized_json"] = ""
+    """How a request asks who speaks: `diarize: true`, or that `response_format`."""
+    sound_url: Literal["", "file_url", "url"] = ""
+    """The field for the URL of a sound."""
+    streams_transcriptions: bool = False
+    """The host streams transcripts."""
+    lists: Literal["brackets", "repeated"] = "brackets"
+    """How a form has a list: as `name[]`, or as `name` several times."""
+
+
 _SNAPSHOT = r"(?:-\d{4}-\d\d-\d\d|-\d{4}|-latest)?"
 
 
@@ -228,6 +272,12 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True, metaclass=Fields):
     decisions: Literal["", "list", "map"] = ""
     """The shape of the host's decisions: `list` is OpenAI's, `map` is System One's at OpenRouter.
     Empty for a host that has none."""
+    decision_images: bool = False
+    """Models of its System One may read images, as parts of chat completions."""
+
+    # --- media
+    media: MediaEndpoints = MediaEndpoints()
+    """Images, speech and transcripts."""
 
     # --- responses
     think_tags: Literal["", "tags", "open_implied"] = ""

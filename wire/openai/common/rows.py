@@ -18,7 +18,15 @@ from wire.core.provider import (
     known_hosts,
     tuples,
 )
-from wire.openai.common.dialect import PLAIN, Caching, CallIds, Dialect, ModelRefusal, Refusal
+from wire.openai.common.dialect import (
+    PLAIN,
+    Caching,
+    CallIds,
+    Dialect,
+    MediaEndpoints,
+    ModelRefusal,
+    Refusal,
+)
 
 _Dialect = TypeVar("_Dialect")
 
@@ -72,7 +80,7 @@ def unlisted(name: str, *, key_required: bool) -> Provider:
 
 RESPONSES_ONLY = "This model is only supported in v1/responses and not in v1/chat/completions."
 _RECORDS = {"refuses": Refusal, "refuses_models": ModelRefusal}
-_PARTS = {"caching": Caching, "call_ids": CallIds, "shape": Shape}
+_PARTS = {"caching": Caching, "call_ids": CallIds, "media": MediaEndpoints, "shape": Shape}
 _OF_CALLS = ("chat", "responses", "sources")
 
 
@@ -110,6 +118,7 @@ provider_row: Callable[[Provider | str], Provider] = ProviderNames("openai", ROW
 
 endpoint_paths: re.Pattern[str] = re.compile(
     r"/(chat/completions|responses|embeddings|decisions|systemone"
+    r"|images(/(generations|edits|variations))?|audio/(speech|transcriptions|translations)"
     r"|(?<!\.services\.ai\.azure\.com/)models)/*$",
     re.IGNORECASE,
 )

@@ -39,6 +39,7 @@ _NAMES = {
     "wire.openai.common.neutral_decisions": "decide_call",
 }
 _MODULES = {
+    "media_calls": "wire.openai.common.media_calls",
     "batching": "wire.openai.responses.batching",
     "types": "wire.openai.responses.types",
 }

@@ -1,4 +1,5 @@
 # Written by `python -m tests.faces`.
+from wire.openai.common import media_calls as media_calls
 from wire.openai.common.error_body import parse_error as parse_error
 from wire.openai.common.error_body import render_error as render_error
 from wire.openai.common.neutral_calls import models_call as models_call

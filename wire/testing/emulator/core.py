@@ -197,11 +197,7 @@ class Emulator:
         body: bytes,
     ) -> Answer:
         """Answer one request; the target is a path with its query, or a complete URL."""
-        pairs: Any = headers.items() if isinstance(headers, Mapping) else headers
-        pairs = items_of("headers", pairs, error=ConfigurationError)
-        if not all(isinstance(each, tuple) and len(each) == 2 for each in pairs):
-            raise ConfigurationError("headers: expected pairs of a name and a value")
-        sent: list[tuple[str, str]] = list(pairs)
+        sent = _pairs(headers)
         status, message = _excess(target, sent, body, self.limits)
         if status:
             return self.rejected(method, target, sent, status, message)
@@ -219,13 +215,15 @@ class Emulator:
             report |= {"status": answer.status, **({"rule": answer.rule} if answer.rule else {})}
             return answer
 
-    def session(self, target: str, headers: Iterable[tuple[str, str]]) -> Session | Answer:
+    def session(
+        self, target: str, headers: Mapping[str, str] | Iterable[tuple[str, str]]
+    ) -> Session | Answer:
         """Open a session over WebSocket, or return the response that refuses it.
 
         The server on loopback calls it for a handshake. The messages of a session are requests
         as those over HTTP: they are in the list of requests, and scripts and faults apply.
         """
-        sent = [(name, value) for name, value in headers if name not in _OF_HANDSHAKES]
+        sent = [(name, value) for name, value in _pairs(headers) if name not in _OF_HANDSHAKES]
 
         def ask(path: str, body: bytes) -> Answer:
             return self.answer("POST", path, sent, body)
@@ -501,3 +499,11 @@ def _loaded(script: Script | Recorded) -> tuple[Recorded | None, Script]:
     if isinstance(content, dict) and "wire_cassette" in content:
         return Recorded(script), None
     return None, content
+
+
+def _pairs(headers: Mapping[str, str] | Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    pairs: Any = headers.items() if isinstance(headers, Mapping) else headers
+    pairs = items_of("headers", pairs, error=ConfigurationError)
+    if not all(isinstance(each, tuple) and len(each) == 2 for each in pairs):
+        raise ConfigurationError("headers: expected pairs of a name and a value")
+    return list(pairs)

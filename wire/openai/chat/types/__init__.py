@@ -81,6 +81,21 @@ from wire.openai.chat.types.tools import (
     Tool,
     ToolChoice,
 )
+from wire.openai.common.types.audio import (
+    AudioTokens,
+    AudioUsage,
+    SpeechEvent,
+    SpeechRequest,
+    SpeechResponse,
+    SpokenAudio,
+    Transcription,
+    TranscriptionEvent,
+    TranscriptionLanguage,
+    TranscriptionLogprob,
+    TranscriptionRequest,
+    TranscriptionSegment,
+    TranscriptionWord,
+)
 from wire.openai.common.types.base import (
     OpenAIStruct,
 )
@@ -132,6 +147,16 @@ from wire.openai.common.types.errors import (
     ErrorObject,
 )
 from wire.openai.common.types.files import DeletedFile, ExpiresAfter, File, FileList
+from wire.openai.common.types.images import (
+    GeneratedImage,
+    ImageEvent,
+    ImageList,
+    ImagePart,
+    ImageReference,
+    ImageRequest,
+    ImageTokens,
+    ImageUsage,
+)
 from wire.openai.common.types.models import DeletedModel, Model, ModelList
 
 __all__ = [
@@ -140,6 +165,8 @@ __all__ = [
     "ApproximateLocation",
     "Audio",
     "AudioOptions",
+    "AudioTokens",
+    "AudioUsage",
     "BaseResp",
     "Batch",
     "BatchCreateRequest",
@@ -195,8 +222,16 @@ __all__ = [
     "FileList",
     "FunctionCall",
     "FunctionDefinition",
+    "GeneratedImage",
     "Grammar",
+    "ImageEvent",
+    "ImageList",
+    "ImagePart",
+    "ImageReference",
+    "ImageRequest",
+    "ImageTokens",
     "ImageUrl",
+    "ImageUsage",
     "InputAudio",
     "JsonSchema",
     "Logprobs",
@@ -220,6 +255,10 @@ __all__ = [
     "ReasoningOptions",
     "ResponseFormat",
     "SearchResult",
+    "SpeechEvent",
+    "SpeechRequest",
+    "SpeechResponse",
+    "SpokenAudio",
     "StreamOptions",
     "SystemOneAnswer",
     "SystemOneBox",
@@ -233,6 +272,13 @@ __all__ = [
     "ToolCall",
     "ToolChoice",
     "TopLogprob",
+    "Transcription",
+    "TranscriptionEvent",
+    "TranscriptionLanguage",
+    "TranscriptionLogprob",
+    "TranscriptionRequest",
+    "TranscriptionSegment",
+    "TranscriptionWord",
     "UrlCitation",
     "UserLocation",
     "VideoUrl",

@@ -14,6 +14,7 @@ from wire.catalogue.facts import is_in
 from wire.gemini.types import ComputeTokensRequest, PredictRequest
 from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.embeddings import vector
+from wire.testing.emulator.media import PIXEL
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.routes import Route
 from wire.testing.emulator.tokens import count, tokens
@@ -29,10 +30,6 @@ _MAX_INSTANCES = 250
 _MAX_DIMENSIONS = 3072
 _MAX_COMPUTED = 100_000
 """Characters of a Content whose tokens are listed; the rest is left out."""
-_PIXEL = (
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
-)
-"""A PNG of one black pixel."""
 _TYPE = "type.googleapis.com/google.ai.generativelanguage.v1beta.PredictLongRunningResponse"
 
 
@@ -44,7 +41,7 @@ def predict(request: Received, model: Traits) -> Answer:
         number = parameters.get("sampleCount", 1)
         if not isinstance(number, int) or not 1 <= number <= _MAX_IMAGES:
             raise refusal(400, f"sampleCount must be between 1 and {_MAX_IMAGES}.")
-        image = {"mimeType": "image/png", "bytesBase64Encoded": _PIXEL}
+        image = {"mimeType": "image/png", "bytesBase64Encoded": base64.b64encode(PIXEL).decode()}
         return whole({"predictions": [image] * number * len(instances)})
     usual = _MAX_DIMENSIONS if is_in("gemini.embeds-3072", model.name) else 768
     size = parameters.get("outputDimensionality") or usual

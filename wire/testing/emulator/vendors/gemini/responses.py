@@ -13,9 +13,11 @@ from typing import Any
 import msgspec
 
 from wire.catalogue.stops import Stop
+from wire.core.decoders import from_base64
 from wire.gemini.replies import candidate_of
-from wire.gemini.types import GenerateContentRequest
-from wire.neutral.messages import Message, Part, Reply, Text, Thought, ToolCall
+from wire.gemini.types import AudioTranscriptionConfig, Content, GenerateContentRequest
+from wire.neutral.messages import Media, Message, Part, Reply, Text, Thought, ToolCall
+from wire.testing.emulator.media import PIXEL, RATE, seconds_of, silence
 from wire.testing.emulator.model import numbered, pieces, thinking, written
 from wire.testing.emulator.moments import timestamp
 from wire.testing.emulator.signing import digest
@@ -47,18 +49,32 @@ class ResponseWriter:
 
     def whole(self, reply: Reply, id: str) -> dict[str, Any]:
         """Build one complete response."""
+        if self._transcription is not None:
+            return self._transcript(self._transcription, id)
         texts: list[Text | ToolCall] = [Text(reply.text)] if reply.text else []
         calls = self._calls(reply, id)
         if texts and not calls:
             texts = [Text(reply.text, self._signature_of(reply))]
-        parts = [*self._thoughts(reply), *texts, *calls]
+        media = self._media(reply)
+        if media:
+            texts = [*self._texts(reply)]
+        parts = [*self._thoughts(reply), *texts, *calls, *media]
         usage = self._usage(written(reply) * self._candidate_count, thinking(reply))
         return self._response(parts, usage, id, reply)
 
     def chunks(self, reply: Reply, id: str) -> Iterator[dict[str, Any]]:
         """Yield the same response as the chunks of a stream."""
+        if self._transcription is not None:
+            yield self._transcript(self._transcription, id)
+            return
         for part in self._thoughts(reply):
             yield self._response([part], self._usage(0, 0), id)
+        media = self._media(reply)
+        if media:
+            yield self._response([*self._texts(reply), media[0]], self._usage(0, 0), id)
+            usage = self._usage(written(reply), thinking(reply))
+            yield self._response(media[1:], usage, id, reply)
+            return
         texts, calls, last = pieces(reply.text), self._calls(reply, id), self.model.signs == "last"
         for index, text in enumerate(texts):
             first = index == 0 and self.model.signs == "first" and not calls
@@ -105,6 +121,48 @@ class ResponseWriter:
             limit = f"must be in the range [1, {_MAX_CANDIDATES}], but was {number}"
             raise Failed(Failure(400, f"generation_config.candidate_count: {limit}"))
         return max(1, number)
+
+    @property
+    def _transcription(self) -> AudioTranscriptionConfig | None:
+        config = self.request.generation_config
+        return None if config is None else config.audio_transcription_config
+
+    def _transcript(self, config: AudioTranscriptionConfig, id: str) -> dict[str, Any]:
+        """Build a response that writes down each sound of the last message: which one it is."""
+        parts = []
+        for part in (self.request.contents or [Content()])[-1].parts or ():
+            sound = from_base64((part.inline_data and part.inline_data.data) or "")
+            end = f"{seconds_of(sound)}s"
+            text = f"This is a sound of {len(sound)} bytes."
+            found: dict[str, Any] = {"text": text, "startOffset": "0s", "endOffset": end}
+            if config.word_timestamp:
+                found["words"] = [{"word": text, "startOffset": "0s", "endOffset": end}]
+            if config.diarization:
+                found["speakerLabel"] = "spk_1"
+            parts.append({"audioTranscription": found})
+        content = {"role": "model", "parts": parts}
+        candidate = {"content": content, "finishReason": "STOP", "index": 0}
+        usage = self._usage(count(str(parts)), 0)
+        return self.with_ids({"candidates": [candidate], "usageMetadata": usage}, id)
+
+    @property
+    def _modalities(self) -> list[str]:
+        config = self.request.generation_config
+        return [str(each) for each in (config and config.response_modalities) or ()]
+
+    def _texts(self, reply: Reply) -> list[Text]:
+        """Return the text of a reply with media; none if only media were asked for."""
+        return [Text(reply.text)] if reply.text and "TEXT" in self._modalities else []
+
+    def _media(self, reply: Reply) -> list[Part]:
+        """Return the media that were asked for: an image, or silence in two pieces."""
+        if "AUDIO" in self._modalities:
+            sound, kind = silence(reply.text, "pcm"), f"audio/L16;codec=pcm;rate={RATE}"
+            half = len(sound) // 4 * 2  # samples have two bytes
+            return [Media(data=each, media_type=kind) for each in (sound[:half], sound[half:])]
+        if "IMAGE" in self._modalities:
+            return [Media(data=PIXEL, media_type="image/png")]
+        return []
 
     def _thoughts(self, reply: Reply) -> list[Part]:
         config = self.request.generation_config and self.request.generation_config.thinking_config

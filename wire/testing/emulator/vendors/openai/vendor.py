@@ -1,4 +1,4 @@
-"""OpenAI's server: chat completions, Responses, embeddings, decisions, files, batches, models.
+"""OpenAI's server: chat completions, Responses, embeddings, decisions, media, files and batches.
 
 It plays every host of these.
 """
@@ -6,12 +6,13 @@ It plays every host of these.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from wire.core.provider import Provider
 from wire.openai.common.decisions import shape_of
+from wire.openai.common.media_hosts import media_of
 from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.hosts import prefix_pattern, row_of
 from wire.testing.emulator.keys import is_wrong
@@ -29,6 +30,7 @@ from wire.testing.emulator.vendors.openai.chat import body_answer, decoded, fram
 from wire.testing.emulator.vendors.openai.decisions import decide, system_one
 from wire.testing.emulator.vendors.openai.embeddings import embed
 from wire.testing.emulator.vendors.openai.files import Files
+from wire.testing.emulator.vendors.openai.media import family_of, images, speech, transcribe
 from wire.testing.emulator.vendors.openai.prompt_cache import PromptCache
 from wire.testing.emulator.vendors.openai.realtime import RealtimeSession
 from wire.testing.emulator.vendors.openai.responses.endpoints import Responses
@@ -128,11 +130,50 @@ class OpenAI:
         return answer(request, lenient=self._settings.lenient)
 
     def systemone(self, request: Received, route: Route) -> Answer:
-        """Answer closed questions in the shape of System One."""
-        host = self._host(request, route)
+        """Answer closed questions in the shape of System One.
+
+        OpenAI has no such endpoint: without an address or a name, another host is meant.
+        """
+        host = row_of(request, route, "openai", self._settings.provider, lambda model: False)
         if host is not None and shape_of(host) != "map":
             return errors.no_endpoint(request, None)
         return system_one(request, lenient=self._settings.lenient)
+
+    def images(self, request: Received, route: Route) -> Answer:
+        """Draw images."""
+        return self._media("images", images, request, route)
+
+    def edits(self, request: Received, route: Route) -> Answer:
+        """Change pictures."""
+        return self._media("edits", images, request, route)
+
+    def speech(self, request: Received, route: Route) -> Answer:
+        """Speak a text."""
+        return self._media("speech", speech, request, route)
+
+    def transcriptions(self, request: Received, route: Route) -> Answer:
+        """Write down a sound."""
+        return self._media("transcriptions", transcribe, request, route, translates=False)
+
+    def translations(self, request: Received, route: Route) -> Answer:
+        """Write down a sound in English."""
+        return self._media("translations", transcribe, request, route, translates=True)
+
+    def _media(
+        self,
+        kind: str,
+        make: Callable[..., Answer],
+        request: Received,
+        route: Route,
+        **more: bool,
+    ) -> Answer:
+        host = self._host(request, route)
+        endpoints = media_of("openai" if host is None else host)
+        if not request.path.endswith(getattr(endpoints, kind) or "-"):
+            return errors.no_endpoint(request, None)
+        lenient = self._settings.lenient
+        made: Answer = make(request, endpoints, family_of(host), lenient=lenient, **more)
+        return made
 
     def models(self, request: Received, route: Route) -> Answer:
         """Return one model, or the list of all."""
