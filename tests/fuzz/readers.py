@@ -163,7 +163,7 @@ def _messages_of_sessions(data: bytes, seed: str, dice: Random) -> object:
     turns.take(b'{"type":"response.created"}')
     turns.take(data)
     asked = {"model": "gpt-5.4", "input": [{"role": "user", "content": "Hi"}]}
-    turns.known(json.dumps(asked).encode())
+    turns.known(turns.read(json.dumps(asked).encode()))
     emulator = Emulator()
     for path in ("/v1/responses", "/v1/realtime?model=gpt-realtime"):
         session: Any = emulator.session(path, [("authorization", "Bearer fake-key")])

@@ -6,7 +6,7 @@ connection. The transport sends what `begin` returns, and passes each message to
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -29,8 +29,12 @@ class Turn(msgspec.Struct, frozen=True):
 class Turns(Protocol):
     """The answers of one connection, one after the other."""
 
-    def known(self, body: bytes) -> int:
-        """Return how much of a request the connection has already; 0 is nothing."""
+    def read(self, body: bytes) -> Any:
+        """Return what `known` looks at in a request, whichever connection it is for."""
+        ...
+
+    def known(self, request: Any) -> int:
+        """Return how much of a request that was read the connection has already; 0 is nothing."""
         ...
 
     def begin(self, body: bytes, *, anew: bool = False) -> bytes:

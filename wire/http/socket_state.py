@@ -48,9 +48,12 @@ class SocketLanesState(Generic[AnyLink]):
 
     def _best(self, place: tuple[Any, ...], body: bytes) -> Kept[AnyLink] | None:
         """Take the idle socket that has most of a request already; else the one used last."""
+        if not self._idle:
+            return None
+        request = self._idle[0].turns.read(body)
         with self._lock:
             there = [each for each in self._idle if each.place == place]
-            best = max(reversed(there), key=lambda each: each.turns.known(body), default=None)
+            best = max(reversed(there), key=lambda each: each.turns.known(request), default=None)
             if best is not None:
                 self._idle.remove(best)
         return best

@@ -61,13 +61,25 @@ def test_a_request_that_goes_on_has_only_what_is_new() -> None:
     begun(turns, HI)
     answered(turns, {"type": "reasoning", "id": "rs_1", "summary": []}, CALL)
     items = [HI, {"type": "reasoning", "summary": []}, CALL]
-    assert turns.known(body(*items, RESULT)) == 3
+    assert turns.known(turns.read(body(*items, RESULT))) == 3
     message = begun(turns, *items, RESULT, tools=[{"type": "function"}])
     assert (message["previous_response_id"], message["input"]) == ("resp_1", [RESULT])
     assert message["tools"] == [{"type": "function"}]
     answered(turns, SAID, id="resp_2")
     message = begun(turns, *items, RESULT, SAID, HI)
     assert (message["previous_response_id"], message["input"]) == ("resp_2", [HI])
+
+
+def test_what_is_new_has_its_bytes() -> None:
+    turns = ResponseTurns()
+    begun(turns, HI)
+    answered(turns, SAID)
+    odd = rb'{"type": "x",  "n": 1.50, "wave": "\ud83c\udf0a", "\u00e9": null}'
+    known = b", ".join(json.dumps(each).encode() for each in (HI, SAID))
+    whole = b'{"model": "m", "input": [%b, %b]}' % (known, odd)
+    message = turns.begin(whole)
+    assert b'"input":[%b]' % odd in message
+    assert b'"previous_response_id":"resp_1"' in message
 
 
 @pytest.mark.parametrize(
@@ -87,7 +99,7 @@ def test_a_request_that_does_not_go_on_is_sent_whole(items: list[Any], keys: Any
     turns = ResponseTurns()
     begun(turns, HI)
     answered(turns, SAID)
-    assert turns.known(body(*items, **keys)) == 0
+    assert turns.known(turns.read(body(*items, **keys))) == 0
     message = begun(turns, *items, **keys)
     assert message["input"] == items
     assert message.get("previous_response_id") == keys.get("previous_response_id")
@@ -102,14 +114,14 @@ def test_only_a_complete_response_is_gone_on_with(end: str) -> None:
     if end != "nothing":
         turn = turns.take(event(end, response={"id": "resp_1"}))
         assert (turn.is_last, turn.keeps) == (True, end != "error")
-    assert turns.known(body(HI, SAID, RESULT)) == 0
+    assert turns.known(turns.read(body(HI, SAID, RESULT))) == 0
 
 
 def test_a_text_as_input_is_gone_on_with() -> None:
     turns = ResponseTurns()
     turns.begin(b'{"model":"m","input":"Hi"}')
     answered(turns, SAID)
-    assert turns.known(body({"role": "user", "content": "Hi"}, SAID, HI)) == 2
+    assert turns.known(turns.read(body({"role": "user", "content": "Hi"}, SAID, HI))) == 2
 
 
 def test_events_are_what_http_sends() -> None:

@@ -10,7 +10,7 @@ Source: the SDK for Python of OpenAI, 3.57.0, November 2026; public threads abou
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -19,7 +19,7 @@ from wire.core.bodies import checked_body, wrong_type
 from wire.core.call import SocketCall
 from wire.core.errors import RuleError, StreamInvalid, Violation, refuse
 from wire.core.framing import shown
-from wire.core.lenient import Unreadable, decoded, fields_of, plain
+from wire.core.lenient import Unreadable, decoded, fields_of, items_of, plain
 from wire.core.turns import Turn
 from wire.openai.common.error_body import parse_error
 from wire.openai.responses.fold import TERMINAL_EVENTS
@@ -80,6 +80,16 @@ def _event(message: bytes) -> StreamEvent:
 # --- responses that follow each other -------------------------------------------------------------
 
 
+class Asked(NamedTuple):
+    """What a request asks about."""
+
+    model: Any
+    items: list[str]
+    """The items of its input in a form that can be compared."""
+    goes_on: bool
+    """Whether it goes on with what the server has stored."""
+
+
 class ResponseTurns:
     """The responses of one connection, one after the other; satisfies `wire.core.turns.Turns`."""
 
@@ -95,30 +105,33 @@ class ResponseTurns:
         self._output: dict[int, str] = {}
         self._begun = self._is_continued = False
 
-    def known(self, body: bytes) -> int:
+    def read(self, body: bytes) -> Asked:
+        """Return what the body of a request asks about."""
+        fields = plain(body)
+        given: dict[str, Any] = fields if isinstance(fields, dict) else {}
+        goes_on = bool(given.get("previous_response_id") or given.get("conversation"))
+        return Asked(given.get("model"), _items(given.get("input")), goes_on)
+
+    def known(self, request: Asked) -> int:
         """Return how many items of the input the connection has already."""
-        fields = plain(body) if self._id else None
-        if not isinstance(fields, dict) or fields.get("model") != self._model:
-            return 0
         count = len(self._items)
-        rest = _items(fields.get("input"))
-        if fields.get("previous_response_id") or fields.get("conversation"):
+        if not self._id or request.goes_on or request.model != self._model:
             return 0
-        return count if len(rest) > count and rest[:count] == self._items else 0
+        is_longer = len(request.items) > count
+        return count if is_longer and request.items[:count] == self._items else 0
 
     def begin(self, body: bytes, *, anew: bool = False) -> bytes:
         """Return the message that asks for a response."""
-        count = 0 if anew else self.known(body)
+        asked = self.read(body)
+        count = 0 if anew else self.known(asked)
         fields = fields_of(body)
         for key in ("stream", "background", "stream_options"):
             fields.pop(key, None)
-        read = plain(body)
-        self._model, asked = read.get("model"), read.get("input")
-        self._asked = [] if read.get("previous_response_id") else _items(asked)
-        self._is_continued = count > 0
         if count:
             fields["previous_response_id"] = msgspec.Raw(msgspec.json.encode(self._id))
-            fields["input"] = msgspec.Raw(json.dumps(asked[count:], ensure_ascii=False).encode())
+            fields["input"] = items_of(fields["input"])[count:]  # with their bytes
+        self._model, self._asked = asked.model, [] if asked.goes_on else asked.items
+        self._is_continued = count > 0
         self._begun, self._output, self._id = False, {}, ""
         return msgspec.json.encode({"type": "response.create", **fields})
 
