@@ -215,7 +215,7 @@ class LanesState(Generic[AnyLane]):
     """The class of lanes of httpx."""
 
     def _direct_lane(self) -> Callable[..., AnyLane]:
-        """Return the class of direct lanes, whose module needs httptools."""
+        """Return the class of direct lanes, whose module is loaded when it is used."""
         raise NotImplementedError
 
     def _is_kept(self, lane: AnyLane) -> bool:
@@ -306,9 +306,9 @@ class Lanes(LanesState["Lane"], httpx.BaseTransport):
     `trust_env=False` ignores the proxies and TLS settings of the environment. Requests to this
     machine never use a proxy.
 
-    `connections="direct"` connects without httpx, which costs a third of the CPU and needs the
-    extra `[fast]`; `"httpx"` connects with it. `"auto"` is direct where httptools is installed, no
-    proxy applies, and no test library such as respx has replaced a part of httpx.
+    `connections="direct"` connects without httpx, which costs a third of the CPU; `"httpx"`
+    connects with it. `"auto"` is direct where no proxy applies, and no test library such as respx
+    has replaced a part of httpx.
 
     Raises `ConfigurationError` for a request after `close`, `httpx.PoolTimeout` if no connection is
     free within the pool timeout.

@@ -251,11 +251,9 @@ def is_patched() -> bool:
 def direct_problem(proxy: str | None, *, on_trio: bool = False) -> str:
     """Return why a direct lane is not possible, as one sentence; empty if it is."""
     try:
-        found = importlib.util.find_spec("httptools")
+        importlib.util.find_spec("wire.http.direct")
     except ImportError:
         return "the interpreter ends, and imports nothing more"
-    if found is None:
-        return "it needs httptools: pip install 'wire-llm[fast]'"
     if on_trio:
         return "it runs on asyncio and in threads, not on trio"
     if proxy is not None:
