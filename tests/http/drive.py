@@ -68,8 +68,11 @@ class Drive:
         below.
         """
         options = {"api_key": "fake-key", "retry": QUICK, **options}
-        if os.environ.get("TRANSPORT") == "httpx2" and "http" not in options:
-            options["http"] = httpx2_transport(self.name)
+        transport = os.environ.get("TRANSPORT")
+        if transport == "httpx2":
+            options.setdefault("http", httpx2_transport(self.name))
+        elif transport == "httpx":
+            options.setdefault("http", "httpx")
         if self.name == "sync":
             with Client(provider, **options) as client:
                 return work(_SyncDoor(client))
