@@ -21,7 +21,7 @@ from wire.core.limits import MAX_FRAMING_BYTES
 try:
     from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 except ImportError:  # the extra `[fast]`
-    from wire.http.h11_parser import HttpParserError, HttpParserUpgrade
+    from wire.http.h11_parser import HttpParserError, HttpParserUpgrade  # type: ignore[assignment]
     from wire.http.h11_parser import HttpResponseParser as parser_of
 else:
 
