@@ -209,12 +209,17 @@ def test_lists_are_written_as_the_host_reads_them() -> None:
     assert there.headers == {"content-type": "multipart/form-data; boundary=b"}
 
 
-def test_objects_are_json_and_numbers_are_short() -> None:
-    vad = {"type": "server_vad", "threshold": 0.5}
+def test_objects_are_in_brackets_or_json_as_the_host_has_them_and_numbers_are_short() -> None:
+    vad = {"type": "server_vad", "threshold": 0.5, "tags": ["a", "b"]}
     request = TranscriptionRequest(model="m", chunking_strategy=vad, temperature=0.5)
-    fields = dict(transcriptions(request, WAV, boundary="b").form.fields)  # type: ignore[union-attr]
-    assert fields["chunking_strategy"] == '{"type":"server_vad","threshold":0.5}'
+    call = transcriptions(request, WAV, boundary="b")
+    fields = dict(call.form.fields)  # type: ignore[union-attr]
+    assert fields["chunking_strategy[type]"] == "server_vad"
+    assert fields["chunking_strategy[threshold]"] == "0.5"
+    assert fields["chunking_strategy[tags][]"] == ["a", "b"]
     assert fields["temperature"] == "0.5"
+    there = dict(call.judge(PROVIDERS["mistral"]).form.fields)  # type: ignore[union-attr]
+    assert there["chunking_strategy"] == ('{"type":"server_vad","threshold":0.5,"tags":["a","b"]}')
 
 
 def test_the_file_has_a_name_that_tells_what_it_is(tmp_path: Path) -> None:
@@ -286,6 +291,14 @@ def test_what_openai_refuses_of_transcripts(fields: dict[str, Any], refused: str
     with pytest.raises(RuleError) as caught:
         call.judge(PROVIDERS["openai"])
     assert [str(each) for each in caught.value.violations] == [refused]
+
+
+def test_openrouter_tells_who_speaks_in_the_verbose_format_only() -> None:
+    asked = TranscriptionRequest(model="m", input_audio={"data": ""}, diarize=True)
+    with pytest.raises(RuleError, match="'diarize' needs the response_format 'verbose_json'"):
+        transcriptions(asked).judge(PROVIDERS["openrouter"])
+    verbose = msgspec.structs.replace(asked, response_format="verbose_json")
+    assert transcriptions(verbose).judge(PROVIDERS["openrouter"]).path == "/audio/transcriptions"
 
 
 def test_translations_do_not_stream() -> None:
