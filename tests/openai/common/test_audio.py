@@ -80,6 +80,8 @@ def test_mistral_sends_json() -> None:
         (b'{"error": {"message": "No such voice"}}', APIError, "No such voice"),
         (b'{"audio_data": "no base64!"}', StreamInvalid, "the sound is not base64"),
         (b"{}", StreamInvalid, "the response has no audio"),
+        (b'{\n  "audio_data": "SUQz', StreamInvalid, "not JSON|malformed|truncated"),
+        (b'{"err', StreamInvalid, "not JSON|malformed|truncated"),
     ],
 )
 def test_what_is_no_sound(body: bytes, kind: type[Exception], words: str) -> None:
@@ -148,6 +150,22 @@ def test_an_error_in_place_of_streamed_sound() -> None:
     reader.feed(b'{"error": {"message": "No such voice"}}')
     reader.close()
     assert isinstance(reader.error, APIError)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'event: speech.audio.delta\ndata: {"type":"speech.audio.delta","audio":"SUQz"}\n\n'
+        b'data: {"type":"speech.audio.done"}\n\n',
+        b'data: {"type":"speech.audio.delta","audio":"SUQz"}\n\ndata: [DONE]\n\n',
+        b'{\n  "audio_data": "SUQz"\n}',
+    ],
+)
+def test_events_and_json_that_nobody_asked_for_are_no_sound(body: bytes) -> None:
+    """A gateway may send them in place of the bytes."""
+    reader = SpeechReader(Limits())
+    chunks = [*reader.feed(body), *reader.close()]
+    assert (reader.error, fold_speech(raws(chunks)).data) == (None, b"ID3")
 
 
 @pytest.mark.parametrize(
@@ -409,3 +427,16 @@ def test_the_fields_are_those_of_the_sdks() -> None:
         hosts = {name: set(facts.hosts) for name, facts in facts_of(kind).items()}
         assert {name for name, found in hosts.items() if not found} == usual
         assert {name for name, found in hosts.items() if "mistral" in found} == mistral
+
+
+def test_texts_and_likelihoods_that_are_odd_do_not_end_a_transcript() -> None:
+    halves = [
+        b'{"type":"transcript.text.delta","delta":"a\\ud83d","logprobs":0.5}',
+        b'{"type":"transcript.text.delta","delta":"\\ude00","logprobs":[{"token":"\\ude00"}]}',
+    ]
+    found = fold_transcription([msgspec.Raw(each) for each in halves])
+    assert found.text == "a\U0001f600"
+    assert found.logprobs is not None
+    assert found.logprobs[0].token == "\ufffd"
+    whole = fold_transcription([msgspec.Raw(b'{"text":"a\\ud83d"}')])
+    assert whole.text == "a\ufffd"

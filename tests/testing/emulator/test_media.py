@@ -160,6 +160,7 @@ def test_objects_of_a_form_stand_in_brackets() -> None:
     assert found["svg_usage"]["model"] == "gpt-6-luna"
     deep = "svg" + "[a]" * 5000
     assert asked("openai", "/images/edits", {**form, deep: "low"})[0] == 200
+    assert asked("openai", "/images/edits", {**form, "svg": '{"a":' * 99_999})[0] == 400
     both = {**form, "svg[reasoning]": "low", "svg[reasoning][effort]": "low"}
     assert refused("openai", "/images/edits", both)[1]["param"] == "svg"
 

@@ -465,7 +465,7 @@ def _value(name: str, text: str) -> Any:
     plain = name in (*_NUMBERS, "temperature", "speed") or text[:1] == "{"
     try:
         return json.loads(text) if plain else text
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 
