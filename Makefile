@@ -45,8 +45,9 @@ test-processes: .venv/.dev
 test-slow: .venv/.dev
 	EXAMPLES=all $(BIN)/python -m pytest -q -m "slow or hypothesis or sampled"
 
-# The tests of clients on connections of httpx, as without httptools, and on the pool of httpx2.
+# The tests of clients without httptools, on connections of httpx, and on the pool of httpx2.
 test-transports: .venv/.dev
+	TRANSPORT=h11 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/http tests/around tests/faults
 	TRANSPORT=httpx $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/http tests/around tests/faults
 	TRANSPORT=httpx2 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/http tests/around
 

@@ -22,8 +22,10 @@ from wire.core.facts import Facts, facts_of
 from wire.core.memory import WireStruct
 from wire.gemini import types as gemini
 from wire.gemini.interactions import types as interactions
+from wire.gemini.live import types as live
 from wire.ollama import types as ollama
 from wire.openai.chat import types as openai
+from wire.openai.realtime import types as realtime
 from wire.openai.responses import types as responses
 
 project = "wire"
@@ -91,6 +93,8 @@ PACKAGES = {
     "wire.converse.types": converse,
     "wire.ollama.types": ollama,
     "wire.gemini.interactions.types": interactions,
+    "wire.gemini.live.types": live,
+    "wire.openai.realtime.types": realtime,
 }
 SEARCHED = ("wire", "wire.errors", "wire.tools", "wire.agent", "wire.sessions", "wire.testing")
 """Packages whose names docstrings use without the package."""

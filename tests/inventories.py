@@ -127,6 +127,19 @@ ROOTS = {
         "CreateAgentInteraction",
         "Interaction",
         "InteractionSseEvent",
+        *(
+            f"{space}.{name}"
+            for space, names in {
+                "agents": "Agent AgentListResponse",
+                "environments": "CreateEnvironmentRequest Environment GetEnvironmentFilesResponse"
+                " ListEnvironmentsResponse",
+                "triggers": "Trigger TriggerCreateParams TriggerUpdate TriggerExecution"
+                " ListTriggersResponse ListTriggerExecutionsResponse",
+                "webhooks": "Webhook WebhookInput WebhookUpdate WebhookListResponse"
+                " RotateSigningSecretRequest WebhookRotateSigningSecretResponse",
+            }.items()
+            for name in names.split()
+        ),
     ),
 }
 """The same of the other wires, by the reference's own names for them."""
@@ -447,8 +460,17 @@ def _interactions(full: dict[str, Any]) -> dict[str, Any]:
     def enum_of(match: re.Match[str]) -> str:
         return f"enum({', '.join(json.dumps(each) for each in match[1].split('|'))})"
 
-    def kind(text: str) -> str:
+    def kind(text: str, space: str = "") -> str:
         text = re.sub(r"\?? *(deprecated)?$", "", text)
+        if space == "environments" and text == "Status":
+            text = "string"
+        if space:  # names of the space itself come first
+            text = re.sub(
+                r"(?<![\w.])[A-Z]\w+",
+                lambda match: f"{space}.{match[0]}" if f"{space}.{match[0]}" in own else match[0],
+                text,
+            )
+            text = text.replace("AgentConfig", "InteractionAgentConfig")
         text = re.sub(r"\(base64\)|\(date-time\)", "", text)
         text = re.sub(r"@open-enum \w+", "string", text)
         text = re.sub(r"enum\(([^)]*)\)", enum_of, text)
@@ -458,18 +480,20 @@ def _interactions(full: dict[str, Any]) -> dict[str, Any]:
             text = re.sub(rf"(?<![\w\"]){name}(?!\w)", ours, text)
         return text
 
+    own = {name.removeprefix("@union ") for name in full}
     schemas: dict[str, Any] = {}
     for name, fields in full.items():
-        if name.startswith("@union ") and "." not in name:
-            members = " | ".join(fields.values())
+        space = name.removeprefix("@union ").rpartition(".")[0]
+        if name.startswith("@union "):
+            members = " | ".join(each.rpartition(".")[2] for each in fields.values())
             schemas[name.removeprefix("@union ")] = {"kind": "alias", "type": members}
-        elif not name.startswith("@") and "." not in name:
-            own = {
-                key: {"type": kind(each)}
+        elif not name.startswith("@") and space != "request":
+            listed = {
+                key: {"type": kind(each, space)}
                 for key, each in fields.items()
                 if "sdk-only" not in each and key != "*"
             }
-            schemas[name] = {"kind": "object", "fields": own}
+            schemas[name] = {"kind": "object", "fields": listed}
     meta = {"source": "google-genai 3.4.0, read by script", "commit_date": "2026-11-21"}
     roots = ROOTS["gemini.interactions"]
     return _named({"_meta": meta, "roots": {}, "schemas": schemas}, roots)

@@ -16,6 +16,7 @@ from tests.anthropic.test_inventory import ROOTS as ANTHROPIC
 from tests.converse.test_inventory import ROOTS as CONVERSE
 from tests.gemini.interactions.test_inventory import ROOTS as INTERACTIONS
 from tests.inventories import Walk, inventory
+from tests.ollama.test_inventory import ROOTS as OLLAMA
 from tests.openai.chat.test_inventory import ROOTS as OPENAI
 from tests.openai.responses.test_inventory import ROOTS as RESPONSES
 from wire.catalogue.stops import words_of
@@ -27,6 +28,7 @@ ROOTS: dict[str, dict[str, typing.Any]] = {
     "anthropic": ANTHROPIC,
     "converse": CONVERSE,
     "gemini.interactions": INTERACTIONS,
+    "ollama": OLLAMA,
 }
 
 FURTHER: dict[str, dict[str, Iterable[str]]] = {
@@ -71,6 +73,10 @@ FURTHER: dict[str, dict[str, Iterable[str]]] = {
     "gemini.interactions": {
         "Delta.type": ("text_annotation",),
         "InteractionEvent.event_type": ("interaction.in_progress", "interaction.requires_action"),
+    },
+    "ollama": {
+        "ChatResponse.done_reason": ("",),
+        "GenerateResponse.done_reason": ("",),
     },
 }
 """Values that the references lack: they are in recorded traffic, or the library handles them."""

@@ -29,8 +29,10 @@ from wire.core.facts import DOCS, SDK, TRAFFIC, facts_of
 from wire.core.memory import WireStruct
 from wire.gemini import types as gemini
 from wire.gemini.interactions import types as interactions
+from wire.gemini.live import types as live
 from wire.ollama import types as ollama
 from wire.openai.chat import types as openai
+from wire.openai.realtime import types as realtime
 from wire.openai.responses import types as responses
 from wire.pipeline.conditions import FORMS
 from wire.pipeline.context import GIVEN_KEYS
@@ -52,6 +54,8 @@ TYPES: dict[str, ModuleType] = {
     "converse": converse,
     "ollama": ollama,
     "gemini.interactions": interactions,
+    "gemini.live": live,
+    "openai.realtime": realtime,
 }
 TITLES = {
     "gemini": "Gemini: generateContent and its family",
@@ -61,6 +65,8 @@ TITLES = {
     "converse": "Amazon Bedrock: Converse",
     "ollama": "Ollama",
     "gemini.interactions": "Gemini: Interactions",
+    "gemini.live": "Gemini: Live",
+    "openai.realtime": "OpenAI: Realtime",
 }
 SOURCES = {
     "": "reference",
@@ -186,11 +192,15 @@ NAMES = {
     "converse": ("Converse", "ToolConfig"),
     "ollama": ("Ollama", "ChatRequest"),
     "gemini.interactions": ("Interactions", "Step"),
+    "gemini.live": ("Gemini Live", "Setup"),
+    "openai.realtime": ("OpenAI's Realtime", "Session"),
 }
 SECTIONS = {
     "request": "Requests",
     "options": "Options",
     "items": "Items",
+    "session": "Sessions",
+    "types": "Messages",
     "steps": "Steps",
     "content": "Content",
     "message": "Messages",
@@ -208,6 +218,7 @@ SECTIONS = {
     "stores": "File search stores",
     "caches": "Context caches",
     "batches": "Batches",
+    "resources": "Agents, environments, triggers, webhooks",
     "guardrails": "Guardrails",
     "operations": "Operations",
     "predict": "Predictions",

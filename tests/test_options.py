@@ -141,6 +141,8 @@ VENDORS = (
     "wire.converse.types",
     "wire.ollama.types",
     "wire.gemini.interactions.types",
+    "wire.gemini.live.types",
+    "wire.openai.realtime.types",
 )
 """Their fields have the names and meanings of the vendor's reference."""
 

@@ -51,12 +51,12 @@ def test_the_lowest_versions_are_those_that_are_tested() -> None:
     """`make test-lowest` installs what pyproject allows at least."""
     table: Any = project()["project"]
     extras = table["optional-dependencies"]
-    ours = ("tools", "yaml", "fast", "otel", "emulator", "completion", "cloud")
+    ours = ("tools", "yaml", "fast", "otel", "emulator", "completion", "cloud", "live")
     bounds = [*table["dependencies"], *(each for name in ours for each in extras[name])]
     lines = (ROOT / "tests" / "lowest.txt").read_text("utf-8").splitlines()
     lowest = [line for line in lines if not line.startswith("#")]
     assert lowest == sorted(each.replace(">=", "==") for each in bounds)
-    tested = extras["tools"] + extras["yaml"] + extras["fast"] + extras["otel"]
+    tested = extras["tools"] + extras["yaml"] + extras["fast"] + extras["otel"] + extras["live"]
     assert set(tested) <= set(extras["dev"])
 
 

@@ -313,7 +313,8 @@ def test_a_setting_is_sent_or_noted(model: str):
 def test_nothing_is_stored_unless_it_is_asked_for():
     stores = {name for name, row in PROVIDERS.items() if b'"store":false' in plain(name, row.wire)}
     regions = {f"openai@{region}" for region in PROVIDERS["openai"].regions}
-    wanted = {"gemini", "gemini@interactions", "openai", "openai@chat", "azure", *regions}
+    wanted = {"gemini", "gemini@interactions", "gemini@vertex-interactions"}
+    wanted |= {"openai", "openai@chat", "azure", *regions}
     assert {name for name in stores if PROVIDERS[name].wire != "openai.responses"} == wanted
     assert len(regions) == 6
     row = setting("store")

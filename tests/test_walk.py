@@ -1,4 +1,4 @@
-"""One conversation walks from Gemini to DeepSeek and back, and another over all five wires: the
+"""One conversation walks from Gemini to DeepSeek and back, and another over all seven wires: the
 right signatures, ids and placeholders in each body. An agent moves in the middle of its tool loop.
 """
 
@@ -12,7 +12,8 @@ import httpx
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from wire import Agent, Chat, Message, Reply, Text, ToolResult, converse, tool
+from wire import Agent, Chat, Message, Reply, Text, ToolResult, converse, ollama, tool
+from wire.gemini import interactions
 
 GEMINI = "gemini:gemini-3-pro-preview"
 DEEPSEEK = "deepseek:deepseek-reasoner"
@@ -426,6 +427,124 @@ def test_bedrock_gets_its_own_blocks_and_the_calls_of_all(five_wires: Walk) -> N
     )
     own = {"reasoningText": {"text": "Brest again.", "signature": MARK}}
     assert [block["reasoningContent"] for block in blocks if "reasoningContent" in block] == [own]
+
+
+# --- seven wires ----------------------------------------------------------------------------------
+
+INTERACTIONS = "gemini@interactions:gemini-3.8-flash"
+OLLAMA = "ollama:qwen3:8b"
+MARKED = "aW50ZXJhY3Rpb25z"
+
+
+def of_interactions(*steps: dict[str, Any]) -> dict[str, Any]:
+    calls = any(step["type"] == "function_call" for step in steps)
+    return {
+        "id": "v1_1",
+        "object": "interaction",
+        "model": "gemini-3.8-flash",
+        "status": "requires_action" if calls else "completed",
+        "steps": list(steps),
+    }
+
+
+def model_output(text: str) -> dict[str, Any]:
+    return {"type": "model_output", "content": [{"type": "text", "text": text}]}
+
+
+def of_ollama(**message: Any) -> dict[str, Any]:
+    said = {"role": "assistant", "content": "", **message}
+    head = {"model": "qwen3:8b", "created_at": "2026-11-29T08:00:00Z"}
+    return {**head, "message": said, "done": True, "done_reason": "stop"}
+
+
+@pytest.fixture(scope="module")
+def seven_wires(five_wires: Walk) -> Walk:
+    """The walk goes on at Interactions, in the middle of whose turn Ollama takes over, and GPT in
+    the middle of Ollama's; then it visits all that it has not left last.
+    """
+    walk = Walk([high_tide, note])
+    walk.messages = list(five_wires.messages)
+    walk.ask(
+        INTERACTIONS,
+        of_interactions(
+            {
+                "type": "thought",
+                "signature": MARKED,
+                "summary": [{"type": "text", "text": "Roscoff is new."}],
+            },
+            model_output("I look."),
+            {
+                "type": "function_call",
+                "id": "i1",
+                "name": "high_tide",
+                "arguments": {"port": "Roscoff"},
+            },
+            {
+                "type": "function_call",
+                "id": "i2",
+                "name": "note",
+                "arguments": {"input": "roscoff is new"},
+            },
+        ),
+        Message.user("And in Roscoff?"),
+    )
+    call = {"index": 0, "name": "high_tide", "arguments": {"port": "Morlaix"}}
+    walk.ask(
+        OLLAMA,
+        of_ollama(
+            thinking="Morlaix is near.",
+            content="One more.",
+            tool_calls=[{"id": "call_o", "function": call}],
+        ),
+        walk.results({"at": "05:55"}, "full"),
+    )
+    walk.ask(GPT, of_responses(said("At 05:55.", "final_answer")), walk.results({"at": "06:05"}))
+    for model, answer in (
+        (OLLAMA, of_ollama(content="At 06:05.")),
+        (INTERACTIONS, of_interactions(model_output("At 05:55."))),
+        (GEMINI, of_gemini({"text": "At 05:55."})),
+        (CLAUDE, of_claude({"type": "text", "text": "Bye."}, stop="end_turn")),
+        (OPENAI_CHAT, of_chat(content="Bye.")),
+        (BEDROCK, of_bedrock({"text": "Bye."})),
+    ):
+        walk.ask(model, answer, Message.user("And?"))
+    return walk
+
+
+def test_the_bodies_of_a_walk_over_seven_wires(
+    seven_wires: Walk, snapshot: SnapshotAssertion
+) -> None:
+    assert [
+        {"body": body, "notes": notes}
+        for body, notes in zip(seven_wires.bodies, seven_wires.notes, strict=True)
+    ] == snapshot
+
+
+def test_interactions_and_ollama_get_their_own_and_the_calls_of_all(seven_wires: Walk) -> None:
+    bodies = list(map(json.dumps, seven_wires.bodies))
+    # The thought of Interactions goes back to Interactions alone, and that of Ollama to Ollama.
+    assert [MARKED in each for each in bodies] == [at == 4 for at in range(len(bodies))]
+    assert ["Morlaix is near." in each for each in bodies] == [at == 3 for at in range(len(bodies))]
+    for at in (1, 3):  # at Ollama
+        body = seven_wires.bodies[at]
+        assert ollama.check(body, OLLAMA.partition(":")[2]) == []
+        assert not any(mark in bodies[at] for mark in (SIGNED, "gAAAAA", "c2lnbmVk", MARK))
+        calls = [call for each in body["messages"] for call in each.get("tool_calls", ())]
+        results = [each for each in body["messages"] if each["role"] == "tool"]
+        assert [(each["id"], each["function"]["name"]) for each in calls] == [
+            (each["tool_call_id"], each["tool_name"]) for each in results
+        ]
+        assert len(calls) == (9, 10)[at // 2]
+    body = seven_wires.bodies[4]
+    assert interactions.check(body) == []
+    steps = body["input"]
+    calls = [step["id"] for step in steps if step["type"] == "function_call"]
+    assert calls == [step["call_id"] for step in steps if step["type"] == "function_result"]
+    own = steps.index(next(step for step in steps if step.get("signature") == MARKED))
+    assert [step["type"] for step in steps[own : own + 4]] == [
+        "thought", "model_output", "function_call", "function_call"
+    ]  # fmt: skip
+    assert [step["id"] for step in steps[own + 2 : own + 4]] == ["i1", "i2"]
 
 
 def test_an_agent_moves_in_the_middle_of_its_tool_loop(snapshot: SnapshotAssertion) -> None:

@@ -22,7 +22,7 @@ _NAMES = {
     "wire.chat.chats": "AsyncChats Chats",
     "wire.agent.config": "LLMConfig load_config",
     "wire.core.account": "Account",
-    "wire.core.call": "Call StreamCall Timeouts",
+    "wire.core.call": "Call SocketCall StreamCall Timeouts",
     "wire.core.circuits": "Circuit",
     "wire.core.exchange": "Pause",
     "wire.core.extra_keys": "with_extra",

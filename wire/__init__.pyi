@@ -49,6 +49,7 @@ from wire.chat.single_media import speak as speak
 from wire.chat.single_media import transcribe as transcribe
 from wire.core.account import Account as Account
 from wire.core.call import Call as Call
+from wire.core.call import SocketCall as SocketCall
 from wire.core.call import StreamCall as StreamCall
 from wire.core.call import Timeouts as Timeouts
 from wire.core.circuits import Circuit as Circuit

@@ -218,6 +218,38 @@ def test_send_to_interactions(
     assert (kinds[0], kinds[-1]) == ("interaction.created", "interaction.completed")
 
 
+@pytest.mark.parametrize(
+    ("body", "key"),
+    [
+        ({"messages": [{"role": "user", "content": "Hi"}]}, "message"),
+        ({"prompt": "Hi"}, "response"),
+    ],
+)
+def test_send_to_ollama(wire: Command, server: Server, body: dict[str, Any], key: str) -> None:
+    path = file("r.json", {**body, "think": False, "options": {"num_ctx": 8192}, "shift": True})
+    options = ("--model", "ollama:qwen3:8b", "--base-url", server.url)
+    said = wire("send", path, *options)
+    assert (said.status, said.err) == (0, "")
+    text = f"{ECHO}Hi"
+    assert said.json[key] == ({"role": "assistant", "content": text} if key == "message" else text)
+    sent = server.requests[-1]["body"]
+    # The server streams and drops what is too long in silence, unless it is told not to.
+    assert (sent["stream"], sent["truncate"], sent["shift"]) == (False, False, True)
+    assert (sent["model"], sent["options"]) == ("qwen3:8b", {"num_ctx": 8192})
+    said = wire("send", path, "--stream", *options)
+    done = [json.loads(line)["done"] for line in said.out.splitlines()]
+    assert (done[0], done[-1], len(done) > 2) == (False, True, True)
+
+
+def test_send_texts_to_embed_to_ollama(wire: Command, server: Server) -> None:
+    path = file("r.json", {"input": ["Ebb.", "Flood."], "dimensions": 8})
+    options = ("--model", "ollama:nomic-embed-text", "--base-url", server.url)
+    said = wire("send", path, *options)
+    assert [len(each) for each in said.json["embeddings"]] == [8, 8]
+    said = wire("send", path, "--stream", *options)
+    assert (said.status, said.err) == (2, "wire send: --stream: embeddings come in one answer\n")
+
+
 def test_send_refuses_what_the_server_would_refuse(wire: Command, server: Server) -> None:
     path = file("r.json", {"contents": [{"parts": [{"text": "Hi", "mood": 1}]}]})
     before = len(server.requests)

@@ -20,6 +20,7 @@ from tests.conformance import (
     media,
     ollama,
     openai,
+    realtime,
     responses,
 )
 from tests.conformance.compare import UNKNOWN
@@ -67,6 +68,7 @@ def scope(record: Record, *, every: bool = False) -> gemini.Checks | str:
         "ollama": [ollama.scope],
         "gemini-interactions": [interactions.scope],
         "media": [media.scope, gemini.scope],
+        "realtime": [realtime.scope],
         "bedrock": [invoke.scope, converse.scope, responses.scope],
     }
     of_openai = [responses.scope, openai.scope, media.scope] if vendor.startswith("openai-") else []

@@ -30,7 +30,7 @@ from wire.openai.responses import parts as responses_parts
 from wire.openai.responses.types import Response
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "corpus"
-SAMPLE, OPENAI, RESPONSES, ANTHROPIC, CONVERSE, OLLAMA, INTERACTIONS, MEDIA = (
+SAMPLE, OPENAI, RESPONSES, ANTHROPIC, CONVERSE, OLLAMA, INTERACTIONS, MEDIA, REALTIME = (
     FOLDER / "sample.jsonl",
     FOLDER / "openai.jsonl",
     FOLDER / "responses.jsonl",
@@ -39,6 +39,7 @@ SAMPLE, OPENAI, RESPONSES, ANTHROPIC, CONVERSE, OLLAMA, INTERACTIONS, MEDIA = (
     FOLDER / "ollama.jsonl",
     FOLDER / "interactions.jsonl",
     FOLDER / "media.jsonl",
+    FOLDER / "realtime.jsonl",
 )
 SHARED = Path(__file__).parents[3] / "shared" / "corpus"
 # How many records there are at least, how many of endpoints that are not built at most, and how
@@ -56,6 +57,7 @@ RECORDED = {
     "ollama": (56, 0, 2),
     "gemini-interactions": (28, 0, 0),
     "media": (127, 6, 2),
+    "realtime": (33, 7, 0),
 }
 PART = 125
 
@@ -71,16 +73,11 @@ PART = 125
         (OLLAMA, 9, 9),
         (INTERACTIONS, 16, 16),
         (MEDIA, 12, 12),
+        (REALTIME, 5, 5),
     ],
     ids=[
-        "gemini",
-        "openai",
-        "responses",
-        "anthropic",
-        "converse",
-        "ollama",
-        "interactions",
-        "media",
+        *("gemini", "openai", "responses", "anthropic", "converse", "ollama", "interactions"),
+        *("media", "realtime"),
     ],
 )
 def test_sample(

@@ -11,6 +11,7 @@ from tests.joined import joined
 from wire.core.call import Call, StreamCall, Timeouts
 from wire.core.memory import Note, WireStruct, remember
 from wire.errors import APIError, ConfigurationError, RuleError
+from wire.providers import PROVIDERS
 
 BODY = b'{"a":[1.50, "\\u00e9"],"b" : { "x":1e2 },"c":null}'
 
@@ -268,3 +269,9 @@ def test_a_field_that_is_no_type_of_structs_is_named(kind: Any, value: object):
     for name in made._structs:
         with pytest.raises(ConfigurationError, match=f"^{name}: expected a type of structs, or "):
             msgspec.structs.replace(made, **{name: value})
+
+
+def test_rules_of_a_host_that_return_no_call_are_told() -> None:
+    made = call(host_rules=lambda call, provider: "fake-key")
+    with pytest.raises(ConfigurationError, match=r"call\.host_rules returned a str, not a call"):
+        made.judge(PROVIDERS["gemini"])

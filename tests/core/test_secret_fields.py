@@ -77,6 +77,8 @@ NO_CREDENTIALS = {
     "fallback_credit_token",
     "turn_token",
     "google_maps_widget_context_token",
+    # shortened by the vendor
+    "truncated_secret",
     # of attributes, of rows, of the keyboard, of a cache
     "key",
     "keys",
@@ -90,6 +92,8 @@ NO_CREDENTIALS = {
     "role_tokens",
     "system_instructions_tokens",
     "return_token_budget",
+    "target_tokens",
+    "trigger_tokens",
 }
 """Names of fields that look like those of credentials."""
 
@@ -101,7 +105,6 @@ NO_CREDENTIALS_OF_CONTRACTS = {
     "keypress": "an action on the keyboard",
     "domain_secrets": "the holder of the field `value`",
     "signing_secrets": "a list of those that the vendor shortened",
-    "truncated_secret": "shortened by the vendor",
     "widget_context_token": "names a widget, and grants nothing",
 }
 """Names in the vendors' inventories, with the reason for which they are none."""
@@ -169,7 +172,9 @@ def test_each_name_of_the_contracts_that_looks_like_a_credential_is_declared_or_
 
 
 def test_each_declared_struct_is_where_the_table_says() -> None:
-    """The holder of a field is the key of each field, in any struct, that has its struct."""
+    """The holder of a field is the key of each field, in any struct, that has its struct; a body
+    has none.
+    """
     holders: dict[tuple[str, str], set[str]] = {
         (each.struct, each.key): set() for each in SECRET_FIELDS if each.struct
     }
@@ -180,7 +185,10 @@ def test_each_declared_struct_is_where_the_table_says() -> None:
                 for of, key in holders:
                     if inner.__name__ == of and key in inner.__struct_fields__:
                         holders[of, key].add(name)
-    told = {(each.struct, each.key): {each.holder} for each in SECRET_FIELDS if each.struct}
+    told: dict[tuple[str, str], set[str]] = {key: set() for key in holders}
+    for each in SECRET_FIELDS:
+        if each.struct and each.holder:
+            told[each.struct, each.key].add(each.holder)
     assert holders == told
 
 

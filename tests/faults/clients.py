@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import ssl
 import time
 from collections.abc import Iterator
@@ -36,7 +35,6 @@ TRANSPORTS = ("direct", "lanes", "httpx", "httpx2")
 and httpx2."""
 WAYS = ("plain", "TLS", "TLS through a proxy")
 HAS_HTTPX2 = httpx2 is not None
-HAS_HTTPTOOLS = importlib.util.find_spec("httptools") is not None
 
 NEXT = "Next"
 """The prompt of the call after the fault, by which the server knows it."""
@@ -93,15 +91,13 @@ class Cell:
 
     @property
     def exists(self) -> bool:
-        """Direct connections need httptools, are for threads and asyncio, and use no proxy.
+        """Direct connections are for threads and asyncio, and use no proxy.
 
         httpx2 is an optional package.
         """
         if self.transport == "httpx2":
             return HAS_HTTPX2
-        return self.transport != "direct" or (
-            HAS_HTTPTOOLS and self.style != "trio" and "proxy" not in self.way
-        )
+        return self.transport != "direct" or (self.style != "trio" and "proxy" not in self.way)
 
     @property
     def is_program(self) -> bool:

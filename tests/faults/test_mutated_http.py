@@ -26,8 +26,6 @@ from wire import AsyncClient, Client, Retry, Timeouts, WireError, gemini
 from wire.http.async_lanes import AsyncLanes
 from wire.http.lanes import Lanes
 
-pytest.importorskip("httptools", exc_type=ImportError)
-
 ROOT = Path(__file__).parents[2]
 SAMPLE = 150
 ALL = 100_000

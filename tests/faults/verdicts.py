@@ -22,7 +22,6 @@ from typing import Any
 import trustme
 
 from tests.faults.clients import (
-    HAS_HTTPTOOLS,
     PROGRAMS,
     STYLES,
     TRANSPORTS,
@@ -277,7 +276,7 @@ def matrix() -> list[tuple[Fault, Pieces, Cell]]:
     """All runs of `make faults`."""
     cells = [Cell(style, kind, way) for way in WAYS for kind in TRANSPORTS for style in STYLES]
     # Each meets every fault on every wire once, on a transport of its own.
-    cells += [Cell(style, "direct" if HAS_HTTPTOOLS else "lanes", WAYS[0]) for style in PROGRAMS]
+    cells += [Cell(style, "direct", WAYS[0]) for style in PROGRAMS]
     return [
         (fault, pieces, cell)
         for cell in cells

@@ -14,6 +14,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -32,13 +33,19 @@ from wire.auth.credential import Absent, Fetched, Place
 from wire.catalogue.catalogue import parse_file
 from wire.core.event_stream import Decoder as FrameDecoder
 from wire.core.event_stream import frame_bytes
+from wire.core.limits import Limits
 from wire.core.multipart import FormFile, Multipart
 from wire.core.rate_limits import header_limits
 from wire.core.response_headers import shown
 from wire.errors import RuleError, WireError
+from wire.gemini import live
+from wire.http.websocket import WebSocket
 from wire.neutral.data_source import DataSource
 from wire.neutral.messages import Media, Message, ToolCall, ToolResult
 from wire.neutral.request import Tool
+from wire.openai import realtime
+from wire.openai import responses as openai_responses
+from wire.openai.responses import websocket as responses
 from wire.pipeline import parse
 from wire.pipeline.checkpoint import load_checkpoint
 from wire.pipeline.conditions import parse_condition
@@ -131,6 +138,66 @@ def _frames(data: bytes, seed: str, dice: Random) -> object:
         again = b"".join(frame_bytes(each.headers, each.payload) for each in frames)
         assert data.startswith(again)
     return frames
+
+
+def _socket(data: bytes, seed: str, dice: Random) -> object:
+    """Frames of a WebSocket, in two reads."""
+    websocket = WebSocket(Limits())
+    cut = dice.randrange(len(data)) + 1 if data else 0
+    for piece in filter(None, (data[:cut], data[cut:])):
+        websocket.feed(piece)
+        websocket.output()
+    if websocket.error is not None:
+        raise websocket.error
+    return list(websocket.messages)
+
+
+_SOCKET = b"".join(
+    [
+        b'\x81\x0d{"type": "a"}',
+        b"\x89\x01p",
+        b'\x02\x04{"b"\x00\x06: null\x80\x01}',
+        b"\x88\x09\x03\xe8reason.",
+    ]
+)
+
+
+def _messages_of_sessions(data: bytes, seed: str, dice: Random) -> object:
+    """A message as an event of each API that has sessions, and as one of the emulator's clients."""
+    turns = responses.ResponseTurns()
+    turns.begin(b'{"model":"m","input":"Hi"}')
+    turns.take(b'{"type":"response.created"}')
+    turns.take(data)
+    asked = {"model": "gpt-5.4", "input": [{"role": "user", "content": "Hi"}]}
+    turns.known(turns.read(json.dumps(asked).encode()))
+    emulator = Emulator()
+    for path in ("/v1/responses", "/v1/realtime?model=gpt-realtime"):
+        session: Any = emulator.session(path, [("authorization", "Bearer fake-key")])
+        session.receive(data)
+    problems = []
+    readers = (realtime.parse_event, live.parse_message, openai_responses.socket().parse)
+    for take in readers:
+        try:
+            take(data)
+        except WireError as error:
+            problems.append(error)
+    if problems:
+        raise problems[0]
+    return turns
+
+
+_EVENTS_OF_SESSIONS = {
+    "completed": b'{"type": "response.completed", "response": {"id": "r", "output": [{"id": 1}]}}',
+    "item": b'{"type": "response.output_item.done", "output_index": 0, "item": {"id": "i"}}',
+    "error": b'{"type": "error", "status": 429, "error": {"code": "x", "message": "No."}}',
+    "create": b'{"type": "response.create", "model": "gpt-5.4", "input": "Hi", "store": false}',
+    "update": b'{"type": "session.update", "session": {"type": "realtime", "tools": [{"a": 1}], '
+    b'"audio": {"output": {"voice": "ash"}}, "output_modalities": ["text"]}}',
+    "item of the client": b'{"type": "conversation.item.create", "item": {"type": "message", '
+    b'"role": "user", "content": [{"type": "input_text", "text": "Hi"}]}}',
+    "audio": b'{"type": "input_audio_buffer.append", "audio": "AAAA"}',
+    "live": b'{"serverContent": {"modelTurn": {"parts": [{"text": "Hi"}]}}, "usageMetadata": {}}',
+}
 
 
 def _payloads() -> Mapping[str, bytes]:
@@ -270,6 +337,26 @@ def _requests() -> Mapping[str, bytes]:
         "/v1/messages/count_tokens": {
             "model": "claude-opus-4-8",
             "messages": [{"role": "user", "content": "Hi"}],
+        },
+        "/api/generate": {
+            "model": "qwen3:8b",
+            "prompt": "Hi",
+            "images": ["iVBORw0KGgo="],
+            "options": {"num_ctx": 8192, "stop": ["a"]},
+            "keep_alive": "0s",
+        },
+        "/api/embed": {"model": "nomic-embed-text", "input": ["a", "b"], "dimensions": 8},
+        "/api/show": {"model": "qwen3:8b"},
+        "/v1beta/agents": {"base_agent": "antigravity-preview-09-2026", "tools": []},
+        "/v1beta/environments": {"sources": [{"type": "inline", "target": "a", "content": "b"}]},
+        "/v1beta/triggers": {
+            "interaction": {"agent": "antigravity-preview-09-2026", "input": "Hi"},
+            "schedule": "0 6 * * *",
+            "time_zone": "UTC",
+        },
+        "/v1beta/webhooks": {
+            "uri": "https://a.example/",
+            "subscribed_events": ["interaction.completed"],
         },
         "/v1beta/models/gemini-3.8-flash:countTokens": {"contents": hi},
         "/v1beta/models/gemini-embedding-001:embedContent": {"content": hi[0]},
@@ -805,6 +892,8 @@ READERS: Mapping[str, Reader] = {
     "frames": Reader(_frames, _framed),
     "events of frames": Reader(_events, _payloads),
     "chunks of frames": Reader(_chunks, _messages),
+    **({"socket": Reader(_socket, _one(_SOCKET))} if find_spec("websockets") else {}),
+    "messages of sessions": Reader(_messages_of_sessions, lambda: _EVENTS_OF_SESSIONS, seconds=4.0),
     "headers": Reader(_headers, _one(HEADERS)),
     "gateway": Reader(_gateway, _requests),
     "emulator": Reader(_emulator, _requests),

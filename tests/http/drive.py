@@ -4,9 +4,11 @@ runs on all three.
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
@@ -66,8 +68,11 @@ class Drive:
         below.
         """
         options = {"api_key": "fake-key", "retry": QUICK, **options}
-        if os.environ.get("TRANSPORT") == "httpx2" and "http" not in options:
-            options["http"] = httpx2_transport(self.name)
+        transport = os.environ.get("TRANSPORT")
+        if transport == "httpx2":
+            options.setdefault("http", httpx2_transport(self.name))
+        elif transport == "httpx":
+            options.setdefault("http", "httpx")
         if self.name == "sync":
             with Client(provider, **options) as client:
                 return work(_SyncDoor(client))
@@ -115,6 +120,28 @@ class _SyncDoor:
             result.reply, result.account = chunks.partial(), chunks.account
         return result
 
+    def read_events(self, call: Any, most: int = 1000) -> Streamed:
+        """As `read`, of a stream whose chunks have no text."""
+        result = Streamed()
+        with self.client.stream(call) as chunks:
+            try:
+                for _ in zip(range(most), chunks, strict=False):
+                    pass
+            except WireError as error:
+                result.error = error
+        return result
+
+    @contextlib.contextmanager
+    def connect(self, call: Any) -> Iterator[Any]:
+        """A session with plain `send(event)` and `next()`, which is `None` at the end."""
+        with self.client.connect(call) as socket:
+            yield SimpleNamespace(
+                send=socket.send,
+                next=lambda: next(socket.events(), None),
+                close=socket.close,
+                account=socket.account,
+            )
+
 
 @dataclass
 class _AsyncDoor:
@@ -150,6 +177,39 @@ class _AsyncDoor:
                 result.error = error
             result.reply, result.account = chunks.partial(), chunks.account
         return result
+
+    def read_events(self, call: Any, most: int = 1000) -> Streamed:
+        return anyio.from_thread.run(self._read_events, call, most)
+
+    async def _read_events(self, call: Any, most: int) -> Streamed:
+        result = Streamed()
+        async with self.client.stream(call) as chunks:
+            try:
+                for _ in range(most):
+                    if await anext(chunks, None) is None:
+                        break
+            except WireError as error:
+                result.error = error
+        return result
+
+    @contextlib.contextmanager
+    def connect(self, call: Any) -> Iterator[Any]:
+        run = anyio.from_thread.run
+        block = self.client.connect(call)
+        socket = run(block.__aenter__)
+
+        async def next_one() -> Any:
+            return await anext(socket.events(), None)
+
+        try:
+            yield SimpleNamespace(
+                send=lambda event: run(socket.send, event),
+                next=lambda: run(next_one),
+                close=lambda: run(socket.aclose),
+                account=socket.account,
+            )
+        finally:
+            run(block.__aexit__, None, None, None)
 
 
 EVERY = [pytest.param(Drive(name), id=name) for name in ("sync", "asyncio", "trio")]

@@ -245,7 +245,7 @@ def in_flight(url: str) -> Any:
         client.send(call("before"))
     ask(url, "before")
     before = sockets()
-    for connections in ("auto", "httpx"):  # the first is "direct" where httptools is installed
+    for connections in ("auto", "httpx"):  # the first is "direct"
         http = Lanes(limit=1, connections=connections)  # type: ignore[arg-type]
         pace = Pace(concurrent=1)
         client = Client("gemini", api_key=KEY, base_url=url, http=http, around=pace)

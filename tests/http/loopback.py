@@ -16,9 +16,9 @@ from typing import Any
 
 from tests.threads import running
 
-Step = bytes | str | threading.Event
+Step = bytes | str | threading.Event | Callable[[Any], None]
 """Bytes to send, or what to do: "hold" until the client goes away, "reset" the connection, "close"
-it, or wait for an event.
+it, wait for an event, or a function of the socket.
 """
 Script = Callable[[int, bytes], Sequence[Step]]
 """From the number of the request and its bytes to what is played."""
@@ -140,6 +140,8 @@ class Loopback:
                 peer.sendall(step)
             elif isinstance(step, threading.Event):
                 assert step.wait(10)
+            elif callable(step):
+                step(peer)
             elif step == "hold":
                 peer.recv(1)
             elif step == "reset":

@@ -157,8 +157,6 @@ QUICK = [
     ids=" ".join,
 )
 def test_a_call_at_the_end(url: str, case: tuple[str, ...]) -> None:
-    if "direct" in case:
-        pytest.importorskip("httptools")
     moment = case[1]
     printed = outcome(url, *case)
     assert printed in (WHOLE if moment in ("atexit", "thread") else [*WHOLE, *TYPED])

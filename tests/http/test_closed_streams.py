@@ -6,7 +6,6 @@ Nothing here waits for a clock: those of the clients are a minute away, and no t
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import json
 import os
 import queue
@@ -37,12 +36,7 @@ FAR = Timeouts(connect=60, first_byte=60, idle=60, total=60)
 WITHIN = 20.0
 """Seconds after which a test fails; nothing in it takes a tenth of a second."""
 TRANSPORTS = [
-    pytest.param(
-        "direct",
-        marks=pytest.mark.skipif(
-            importlib.util.find_spec("httptools") is None, reason="needs httptools"
-        ),
-    ),
+    "direct",
     "httpx",
     "pool of httpx",
 ]
@@ -338,8 +332,7 @@ ON_LOOPS = [
     pytest.param(backend, transport, id=f"{backend}, {transport}")
     for backend in ("asyncio", "trio")
     for transport in ("direct", "httpx", "pool of httpx")
-    if transport != "direct"
-    or (backend == "asyncio" and importlib.util.find_spec("httptools") is not None)
+    if transport != "direct" or backend == "asyncio"
 ]
 
 

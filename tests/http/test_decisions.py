@@ -14,7 +14,18 @@ import wire
 from tests.http.test_neutral_calls import Server, sends, style_of
 from tests.joined import joined
 from tests.property import examples
-from wire import Media, Question, one_of, scale, yes_no
+from wire import (
+    Media,
+    Message,
+    Question,
+    Text,
+    Thought,
+    ToolCall,
+    ToolResult,
+    one_of,
+    scale,
+    yes_no,
+)
 from wire.errors import (
     BlockedError,
     ConfigurationError,
@@ -35,6 +46,7 @@ MODELS = {
     "openai": "gpt-6-luna",
     "gemini": "gemini-decision-1",
     "openrouter": "typesafe/jev-1",
+    "ollama@openai": "kev",
 }
 
 
@@ -63,7 +75,8 @@ def test_each_vendor_answers_with_the_same_fields(style: str) -> None:
             assert sum(each.probabilities.values()) == pytest.approx(1)
             assert not each.refused
         assert found.usage.input > 0
-        assert found.cost.total == Decimal(found.usage.input) / 10_000_000
+        if provider != "ollama@openai":  # which costs nothing that is known
+            assert found.cost.total == Decimal(found.usage.input) / 10_000_000
         assert found.source.answers
 
 
@@ -72,7 +85,12 @@ def test_each_vendor_answers_with_the_same_fields(style: str) -> None:
 OPENAI = {"answers": [{"type": "predicate", "probability": 0.5}], "model": "gpt-6-luna"}
 GEMINI = {"answers": {"q": {"type": "noul", "noul": 0.5, "confidence": 0.5}}}
 ROUTER = {"answers": {"q": {"type": "noul", "noul": 0.5}}, "model": "typesafe/jev-1"}
-REPLIES: dict[str, Any] = {"openai": OPENAI, "gemini": GEMINI, "openrouter": ROUTER}
+REPLIES: dict[str, Any] = {
+    "openai": OPENAI,
+    "gemini": GEMINI,
+    "openrouter": ROUTER,
+    "ollama@openai": {**ROUTER, "model": "kev"},
+}
 ONE = {"q": yes_no("It is so.")}
 
 
@@ -87,6 +105,7 @@ def test_paths_and_models_of_the_vendors() -> None:
         "openai": "https://api.openai.com/v1/decisions",
         "gemini": "https://generativelanguage.googleapis.com/v1beta/decisions",
         "openrouter": "https://openrouter.ai/api/v1/systemone",
+        "ollama@openai": "http://localhost:11434/v1/systemone",
     }
     for provider, url in urls.items():
         server = Server(REPLIES[provider])
@@ -124,6 +143,14 @@ def test_a_text_an_object_and_media_in_each_shape() -> None:
         {"type": "document", "data": "JVBERg==", "mime_type": "application/pdf"},
     ]
     assert body("openrouter", given[:2])["state"] == ["Hi", {"order": 7}]
+    seen = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}}
+    assert body("openrouter", given)["state"] == ["Hi", {"order": 7}, seen]
+    assert body("openrouter", image)["state"] == [seen]
+    there = Media(url="https://a.example/b.png")
+    assert body("openrouter", there)["state"] == [
+        {"type": "image_url", "image_url": {"url": "https://a.example/b.png"}}
+    ]
+    assert body("ollama@openai", given[:2])["state"] == ["Hi", {"order": 7}]
     assert body("openrouter", {"order": 7})["state"] == {"order": 7}
     assert [body(each, "Hi")[key] for each, key in (("openai", "input"), ("gemini", "input"))] == [
         "Hi",
@@ -306,7 +333,8 @@ def test_hosts_without_decisions_are_refused(style: str) -> None:
     options = {"resource": "r", "project": "p", "location": "eu"}
     for provider in ("mistral", "anthropic", "azure", "gemini@vertex", "gemini@openai"):
         given = {name: options[name] for name in PROVIDERS[provider].options}
-        with pytest.raises(ConfigurationError, match="gemini, openai, openrouter have them"):
+        having = "gemini, ollama@openai, openai, openrouter have them"
+        with pytest.raises(ConfigurationError, match=having):
             sends(style, provider, lambda it: it.decide("Hi", ONE, "m"), server, **given)
     assert server.requests == []
 
@@ -327,7 +355,8 @@ def test_more_questions_than_a_host_takes() -> None:
         ("openai", Media(data=b"a", media_type="audio/wav"), "input[0]"),
         ("openai", Media(url="gs://a/b", media_type="image/png"), "input[0].content[0].image_url"),
         ("gemini", Media(url="https://a.example/b"), "input[0].media_type"),
-        ("openrouter", Media(data=b"a", media_type="image/png"), "input[0]"),
+        ("openrouter", Media(data=b"a", media_type="audio/mpeg"), "input[0]"),
+        ("ollama@openai", Media(data=b"a", media_type="image/png"), "input[0]"),
     ],
 )
 def test_media_that_a_host_does_not_take(provider: str, media: Media, path: str) -> None:
@@ -357,6 +386,84 @@ BAD: dict[str, tuple[Any, str]] = {
     "no name": (lambda: DecideRequest("a", {"": yes_no("b")}), "questions"),  # type: ignore
     "a list of questions": (lambda: DecideRequest("a", [yes_no("b")]), "questions"),  # type: ignore
 }
+
+
+PNG = Media(data=b"\x89PNG", media_type="image/png")
+TALK = [
+    Message.system("A shop."),
+    Message.user("Where is my parcel?", PNG),
+    Message.assistant(
+        Thought("They ask."),
+        "I look.",
+        ToolCall(id="c1", name="find", arguments={"order": 7}),
+        ToolCall(id="c2", name="note", kind="custom", arguments={"input": "lost"}),
+    ),
+    Message.tool_response(
+        ToolResult("c1", "find", {"at": "sea"}, media=(PNG,)),
+        ToolResult("c2", "note", "no room", error=True),
+    ),
+    Message.assistant(Text("I cannot say.", refusal=True)),
+]
+
+
+@style_of
+def test_a_conversation_is_sent_with_its_roles_and_calls(style: str) -> None:
+    emulator = Emulator()
+    found = decide(style, "openai", emulator, TALK)
+    assert [str(note) for note in found.notes] == [
+        "input[2].parts[0]: not sent: decisions read no part of this kind from the assistant"
+    ]
+    image = {"type": "input_image", "image_url": "data:image/png;base64,iVBORw=="}
+    assert emulator.requests[0]["body"]["input"] == [
+        {
+            "type": "message",
+            "role": "system",
+            "content": [{"type": "input_text", "text": "A shop."}],
+        },
+        {
+            "type": "message",
+            "role": "user",
+            "content": [{"type": "input_text", "text": "Where is my parcel?"}, image],
+        },
+        {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": "I look."}],
+        },
+        {"type": "function_call", "call_id": "c1", "name": "find", "arguments": '{"order":7}'},
+        {"type": "custom_tool_call", "call_id": "c2", "name": "note", "input": "lost"},
+        {
+            "type": "function_call_output",
+            "call_id": "c1",
+            "output": [{"type": "input_text", "text": '{"at":"sea"}'}, image],
+        },
+        {"type": "custom_tool_call_output", "call_id": "c2", "output": '{"error":"no room"}'},
+        {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "refusal", "refusal": "I cannot say."}],
+        },
+    ]
+
+
+def test_messages_are_refused_where_there_are_none_and_beside_texts() -> None:
+    for provider in ("gemini", "openrouter", "ollama@openai"):
+        with pytest.raises(RuleError) as caught:
+            decide("threads", provider, Server(), TALK)
+        [told] = caught.value.violations
+        assert (told.path, told.message) == (
+            "input[0]",
+            "decisions of this host read no messages; send their texts",
+        )
+    alone = body("openai", Message.user("Hi"))["input"]
+    assert alone[0]["content"] == [{"type": "input_text", "text": "Hi"}]
+    for mixed, path in ((["Hi", TALK[0]], "input[1]"), ([TALK[0], "Hi"], "input[1]")):
+        with pytest.raises(RuleError) as caught:
+            DecideRequest(tuple(mixed), ONE)
+        assert caught.value.violations[0].path == path
+    with pytest.raises(RuleError) as caught:  # a result without its call
+        decide("threads", "openai", Server(), TALK[3:4])
+    assert caught.value.violations[0].path == "input[0].call_id"
 
 
 @joined(("make", "path"), list(BAD.values()), ids=list(BAD))

@@ -1,7 +1,6 @@
 """Direct connections, in threads and on asyncio: large bodies, addresses, TLS, and when they serve.
 
-What holds for every kind of connection is tested elsewhere in this folder, on direct connections
-where httptools is installed.
+What holds for every kind of connection is tested elsewhere in this folder, on direct connections.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import contextlib
 import os
 import socket
 import ssl
+import subprocess
 import sys
 import threading
 import time
@@ -26,14 +26,10 @@ import respx
 from tests.http.drive import CALL, EVERY, Drive, not_on_httpx2
 from tests.http.loopback import ANSWER, LAST, Serve, loopback, serving, whole
 from wire import AsyncClient, Client, Timeouts, errors, gemini
-from wire.http import network
+from wire.http import async_direct, direct, network
 from wire.http.async_lanes import AsyncLanes
-from wire.http.lanes import Lanes
-
-pytest.importorskip("httptools", exc_type=ImportError)
-
-from wire.http import async_direct, direct
 from wire.http.http11 import ResponseReader
+from wire.http.lanes import Lanes
 
 STYLES = ("threads", "asyncio")
 DRIVES = EVERY[:2]
@@ -687,22 +683,25 @@ def test_direct_by_itself(drive: Drive) -> None:
     assert described(drive, http="httpx") == "httpx"
 
 
-@pytest.fixture
-def no_httptools(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "httptools", None)
-
-
-@pytest.mark.usefixtures("no_httptools")
-def test_without_httptools(drive: Drive) -> None:
-    words = r"http='direct': it needs httptools: pip install 'wire-llm\[fast\]'"
-    with pytest.raises(errors.ConfigurationError, match=words):
-        drive.send(http="direct")
-    lanes = Lanes if drive.name == "sync" else AsyncLanes
-    with pytest.raises(errors.ConfigurationError, match="connections='direct': it needs httptools"):
-        lanes(connections="direct")
-    assert described(drive) == "httpx"
+def test_without_httptools() -> None:
+    """Direct connections parse with h11, which httpx brings along."""
+    code = """
+import sys
+sys.modules["httptools"] = None
+from wire import Client, gemini
+from wire.http import http11
+request = gemini.GenerateContentRequest(contents=gemini.contents("Hi"))
+call = gemini.generate_content("gemini-3.5-flash", request)
+with Client("gemini", api_key="fake-key", base_url=sys.argv[1]) as client:
+    print(client.describe()["connections"])
+    print(client.send(call).text)
+print(http11.parser_of.__module__)
+"""
     with loopback([whole(ANSWER)]) as server:
-        assert drive.send(base_url=server.url).text == "Hello."
+        done = subprocess.run(
+            [sys.executable, "-c", code, server.url], capture_output=True, text=True, timeout=60
+        )
+    assert (done.stdout, done.stderr) == ("direct\nHello.\nwire.http.h11_parser\n", "")
 
 
 def test_on_trio() -> None:

@@ -77,8 +77,6 @@ def test_ten_thousand_interrupts(scene: str) -> None:
 def test_an_interrupt_at_each_point(connections: str, kind: str) -> None:
     """The slot is free at once, and the caller gets KeyboardInterrupt and nothing else."""
     step = 1 if ALL else 10
-    if connections == "direct":
-        pytest.importorskip("httptools")
     with loopback(script) as server:
         module = "tests.http.interrupting_each_point"
         command = [sys.executable, "-m", module, server.url, connections, kind, str(step)]

@@ -797,6 +797,7 @@ def test_describe():
         "retry": retry.NONE,
         "limits": Limits(),
         "trust_env": True,
+        "connection": "http",
     }
 
 

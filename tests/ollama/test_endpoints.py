@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import anyio
+import httpx
 import pytest
 
 from tests.ollama.samples import MODEL, NAME, chat, client, request
@@ -79,6 +80,46 @@ def test_the_models_of_the_server():
         assert there.send(ollama.version()).version
 
 
+def test_the_client_for_javascript_sends_the_model_as_name():
+    with httpx.Client(transport=EmulatorTransport(Emulator()), base_url="http://local") as there:
+
+        def send(method: str, path: str, **body: Any) -> httpx.Response:
+            return there.request(method, f"/api/{path}", json=body)
+
+        pulled = send("POST", "pull", name="llama9", stream=False)
+        assert (pulled.status_code, pulled.json()) == (200, {"status": "success"})
+        shown = send("POST", "show", name="llama9").json()
+        assert "completion" in shown["capabilities"]
+        assert send("DELETE", "delete", name="llama9").status_code == 200
+        assert send("POST", "show", name="llama9").status_code == 404
+        assert send("POST", "chat", name=MODEL, messages=[]).status_code == 400
+
+
+def test_a_model_is_loaded_and_unloaded():
+    agent = {"user-agent": "ollama/0.12.0"}
+    with httpx.Client(
+        transport=EmulatorTransport(Emulator()), base_url="http://local", headers=agent
+    ) as there:
+        assert there.head("/").status_code == 200
+        assert there.get("/").text == "Ollama is running"
+
+        def send(path: str, **body: Any) -> Any:
+            return there.post(f"/api/{path}", json={"model": MODEL, **body}).json()
+
+        def names() -> list[str]:
+            return [each["name"] for each in there.get("/api/ps").json()["models"]]
+
+        loaded = send("chat", messages=[])
+        assert (loaded["done_reason"], loaded["message"]["content"], names()) == (
+            "load",
+            "",
+            [MODEL],
+        )
+        assert (send("generate", keep_alive="0s")["done_reason"], names()) == ("unload", [])
+        loaded = send("generate", prompt="", keep_alive=-1)
+        assert (loaded["done_reason"], loaded["response"], names()) == ("load", "", [MODEL])
+
+
 def test_the_text_between_two_texts():
     given = GenerateRequest(model="qwen2.5-coder:1.5b", prompt="def add(", suffix="return a")
     with client(Emulator([{"say": "a, b):"}] * 2)) as there:
@@ -99,6 +140,46 @@ def test_embeddings():
     with client() as there:
         cut = EmbedRequest(model="nomic-embed-text", input="ebb " * 9000, truncate=True)
         assert len(there.send(ollama.embed(cut)).embeddings or ()) == 1
+
+
+def told_of_loading(reply: Any) -> list[str]:
+    return [str(note) for note in reply.notes if "anew" in note.message]
+
+
+def test_options_that_load_the_model_anew_are_told():
+    def options(**loading: Any) -> Any:
+        return {"ollama": {"options": {"temperature": 0.5, **loading}}}
+
+    with chat() as asked:
+        small = options(num_ctx=8192)
+        assert told_of_loading(asked.ask("Hi", options=small)) == []
+        assert told_of_loading(asked.ask("Hi", temperature=0.2, options=small)) == []
+        asked.call("Hi", options=options(num_ctx=4096))  # which is not sent
+        with asked.stream("Hi", options=options(num_ctx=16_384)) as events:
+            told = told_of_loading(events.reply())
+        assert told == [
+            "options.num_ctx: changed from 8192 to 16384 since the last request: the server loads "
+            "the model anew, which takes seconds to minutes"
+        ]
+        [told_default, more] = told_of_loading(asked.ask("Hi", options=options(use_mmap=False)))
+        assert told_default.startswith("options.num_ctx: changed from 16384 to the default since")
+        assert more.startswith("options.use_mmap: changed from the default to False since")
+    with chat() as first, chat() as second:  # each has a client of its own
+        first.ask("Hi", options=options(num_ctx=8192))
+        assert told_of_loading(second.ask("Hi")) == []
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_options_of_an_agent_in_an_event_loop_load_the_model_once(backend: str):
+    async def ask() -> list[list[str]]:
+        http = AsyncEmulatorTransport(Emulator())
+        async with AsyncChat(f"{NAME}:{MODEL}", http=http) as asked:
+            window = {"ollama": {"options": {"num_ctx": 8192}}}
+            replies = [await asked.ask("Hi", options=given) for given in (window, window, {})]
+            return [told_of_loading(each) for each in replies]
+
+    first, same, other = anyio.run(ask, backend=backend)
+    assert (first, same, len(other)) == ([], [], 1)
 
 
 def test_a_long_prompt_is_refused_and_not_cut():

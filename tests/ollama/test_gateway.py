@@ -131,3 +131,118 @@ def test_an_error_of_the_other_vendor():
         assert (response.status_code, list(response.json())) == (429, ["error"])
         last = asked(server.url).text.splitlines()[-1]
         assert list(json.loads(last)) == ["error"]
+
+
+def generated(url: str, **body: Any) -> httpx.Response:
+    return httpx.post(f"{url}/api/generate", json={"model": "any", **body}, trust_env=False)
+
+
+@OTHERS
+def test_a_prompt_is_continued_whole_and_streamed(api: str):
+    emulator = Emulator([{"say": {"text": "At 05:12.", "thoughts": "Tides."}}] * 2)
+    with serve(Gateway(backend(api, emulator))) as server:
+        asked = {"prompt": "When is high tide?", "system": "Be brief."}
+        response = generated(server.url, **asked, stream=False)
+        body = response.json()
+        assert (body["response"], body["done"], body["done_reason"]) == ("At 05:12.", True, "stop")
+        assert body["eval_count"] > 0
+        assert "message" not in body
+        response = generated(server.url, **asked)
+        assert response.headers["content-type"] == "application/x-ndjson"
+        lines = [json.loads(each) for each in response.text.splitlines()]
+    assert "".join(each["response"] for each in lines) == "At 05:12."
+    assert [each["done"] for each in lines] == [False] * (len(lines) - 1) + [True]
+    assert (lines[-1]["done_reason"], lines[-1]["eval_count"] > 0) == ("stop", True)
+    sent = json.dumps(emulator.requests[0]["body"])
+    assert ("When is high tide?" in sent, "Be brief." in sent) == (True, True)
+
+
+def test_a_continuation_has_settings_pictures_and_thoughts():
+    emulator = Emulator([{"say": {"text": "{}", "thoughts": "Tides."}}])
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
+    png = "iVBORw0KGgoAAAANSUhEUg=="
+    with serve(Gateway(backend("gemini", emulator))) as server:
+        body = generated(
+            server.url,
+            prompt="What is it?",
+            images=[png],
+            think=True,
+            format=schema,
+            options={"num_predict": 99, "num_ctx": 9000},
+            stream=False,
+        ).json()
+        assert (body["response"], body["thinking"]) == ("{}", "Tides.")
+    sent = emulator.requests[0]["body"]
+    assert sent["contents"][0]["parts"][1]["inlineData"]["data"] == png
+    assert sent["generationConfig"]["maxOutputTokens"] == 99
+    assert sent["generationConfig"]["responseMimeType"] == "application/json"
+
+
+def test_a_continuation_by_a_model_of_the_same_server():
+    emulator = Emulator([{"say": "At 05:12."}])
+    with serve(Gateway(backend("ollama:qwen3:8b", emulator))) as server:
+        generated(server.url, prompt="Hi", keep_alive="5m", think=False, options={"num_ctx": 9000})
+    body = emulator.requests[0]["body"]
+    assert body["messages"] == [{"role": "user", "content": "Hi"}]
+    assert (body["keep_alive"], body["think"], body["options"]) == ("5m", False, {"num_ctx": 9000})
+    assert not {"truncate", "shift"} & body.keys()
+
+
+@pytest.mark.parametrize("api", ["gemini", "ollama:qwen3:8b"])
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("suffix", "return a"), ("raw", True), ("template", "{{ .Prompt }}"), ("context", [1, 2])],
+)
+def test_what_only_ollamas_server_can_do_with_a_prompt_is_refused(api: str, key: str, value: Any):
+    emulator = Emulator()
+    with serve(Gateway(backend(api, emulator))) as server:
+        response = generated(server.url, prompt="Hi", **{key: value})
+    assert (response.status_code, emulator.requests) == (400, [])
+    assert response.json()["error"].startswith(f"{key}: ")
+    assert "/api/chat" in response.json()["error"]
+
+
+def test_a_model_is_loaded_and_unloaded_without_a_request():
+    emulator = Emulator()
+    with serve(Gateway(backend("anthropic", emulator))) as server:
+        loaded = generated(server.url).json()
+        assert (loaded["response"], loaded["done"], loaded["done_reason"]) == ("", True, "load")
+        assert generated(server.url, keep_alive="0s").json()["done_reason"] == "unload"
+        loaded = asked(server.url, messages=[], keep_alive=0).json()
+        assert (loaded["message"]["content"], loaded["done_reason"]) == ("", "unload")
+        assert asked(server.url, messages=[], keep_alive="10m").json()["done_reason"] == "load"
+    assert emulator.requests == []
+
+
+def test_what_the_command_of_ollama_asks_before_a_chat():
+    with serve(Gateway({"fast": backend("gemini"), "old": backend("chat")})) as server:
+        own = httpx.Client(
+            base_url=server.url, trust_env=False, headers={"user-agent": "ollama/0.12.0"}
+        )
+        with own as client:
+            assert (client.head("/").status_code, client.get("/").text) == (
+                200,
+                "Ollama is running",
+            )
+            assert client.get("/api/version").json() == {"version": "0.12.0"}
+            [fast, old] = client.get("/api/ps").json()["models"]
+            assert (fast["name"], fast["context_length"]) == ("fast", 1_000_000)
+            assert len(old["digest"]) == 64
+            assert [each["name"] for each in client.get("/api/tags").json()["models"]] == [
+                "fast",
+                "old",
+            ]
+            can = [
+                client.post("/api/show", json={"model": name}).json()["capabilities"]
+                for name in ("fast", "old")
+            ]
+            assert can == [
+                ["completion", "tools", "vision", "thinking"],
+                ["completion", "tools", "vision"],
+            ]
+            for method, path in (("POST", "/api/pull"), ("DELETE", "/api/delete")):
+                refused = client.request(method, path, json={"model": "fast"})
+                assert refused.status_code == 404
+                assert refused.json()["error"].startswith("The gateway has no models on a disk")
+        # The root is that of no vendor for other clients.
+        assert httpx.get(server.url, trust_env=False).status_code == 404

@@ -11,6 +11,29 @@ function client(apiKey = "fake-key", fault = "") {
   return new GoogleGenAI({ apiKey, httpOptions: { baseUrl, headers: fault ? { "x-wire-fault": fault } : {} } });
 }
 
+const flash = "gemini-3.8-flash";
+const tide = { type: "function", name: "get_weather", parameters: schema };
+
+const words = "one two three four five six seven eight nine ten eleven twelve";
+
+async function script(...steps) {
+  await fetch(`${baseUrl}/_wire/script`, { method: "PUT", body: JSON.stringify(steps) });
+}
+
+function interact(more, door = client()) {
+  return door.interactions.create({ model: flash, input: "hi", ...more });
+}
+
+async function events(stream) {
+  const found = [];
+  for await (const event of await stream) found.push(event);
+  return found;
+}
+
+function said({ steps }) {
+  return steps.at(-1).content[0].text;
+}
+
 async function read(stream) {
   const texts = [];
   for await (const chunk of stream) texts.push(chunk.text ?? "");
@@ -39,6 +62,47 @@ const cases = {
     await door.files.delete({ name: file.name });
     return [got.sizeBytes, got.state];
   },
+  interactions: async () => {
+    const first = await interact();
+    const more = await interact({ input: "And?", previous_interaction_id: first.id });
+    const stored = await client().interactions.get(more.id);
+    return [first.status, said(first), stored.steps.map(({ type }) => type)];
+  },
+  interactions_stream: async () => {
+    const found = await events(interact({ stream: true }));
+    const texts = found.filter(({ delta }) => delta?.type === "text").map(({ delta }) => delta.text);
+    return [found[0].event_type, found.at(-1).event_type, texts.join("")];
+  },
+  interactions_tools: async () => {
+    const asked = await interact({ input: question, tools: [tide] });
+    const calls = asked.steps.filter(({ type }) => type === "function_call");
+    const input = calls.map(({ id, name }) => ({ type: "function_result", call_id: id, name, result: "sunny" }));
+    const more = await interact({ input, tools: [tide], previous_interaction_id: asked.id });
+    return [asked.status, calls.map((call) => call.arguments), said(more)];
+  },
+  interactions_long: async () => {
+    const asked = { model: "gemini-4-argon", input: "Count." };
+    await script({ say: { text: words, hops: 3 } });
+    const { status, steps } = await interact(asked);
+    await script({ say: { text: words, hops: 3 } });
+    const found = await events(interact({ ...asked, stream: true }));
+    const texts = found.filter(({ delta }) => delta?.type === "text").map(({ delta }) => delta.text);
+    const outputs = steps.filter(({ type }) => type === "model_output");
+    return [status, outputs.map(({ content }) => content[0].text).join("") === words, texts.join("") === words];
+  },
+  interactions_background: async () => {
+    const own = client().interactions;
+    const run = await own.create({ agent: "deep-research-preview-04-2026", input: "Tides", background: true });
+    const states = [run.status, (await own.get(run.id)).status, (await own.get(run.id)).status];
+    const other = await own.create({ agent: "deep-research-preview-04-2026", input: "Tides", background: true });
+    states.push((await own.cancel(other.id)).status);
+    await own.delete(other.id);
+    return [states, await own.get(other.id).catch(({ name, status, statusCode }) => [name, status ?? statusCode])];
+  },
+  interactions_refused: async () => interact({ store: false, background: true }),
+  interactions_error_429: async () => interact({}, client("k", "429")),
+  interactions_stream_error: async () => (await events(interact({ stream: true }, client("k", "error; after=2")))).at(-1).error.code,
+  interactions_stream_cut: async () => events(interact({ stream: true }, client("k", "cut; after=2"))),
   error_key: async () => client("bad-key").models.generateContent({ model, contents: "hi" }),
   error_429: async () => client("k", "429; retry-after=2").models.generateContent({ model, contents: "hi" }),
   error_503: async () => client("k", "503").models.generateContentStream({ model, contents: "hi" }),

@@ -9,6 +9,7 @@ import io
 import json
 import sys
 import time
+import urllib.request
 from collections.abc import Callable
 from typing import Any
 
@@ -482,6 +483,29 @@ def interactions_unstored() -> Any:
     return own.create(model=FLASH, input=steps, store=False).steps[-1].content[0].text
 
 
+def script(*steps: dict[str, Any]) -> None:
+    """Set what the emulator answers next."""
+    body = json.dumps(list(steps)).encode()
+    request = urllib.request.Request(f"{URL}/_wire/script", body, method="PUT")
+    with urllib.request.urlopen(request, timeout=10):
+        pass
+
+
+@case
+def interactions_long() -> Any:
+    """Answers that take three requests, which the client sends by itself."""
+    own, words = client().interactions, "one two three four five six seven eight nine ten"
+    asked = {"model": "gemini-4-argon", "input": "Count."}
+    script({"say": {"text": words, "hops": 3}})
+    whole = own.create(**asked)
+    script({"say": {"text": words, "hops": 3}})
+    events = list(own.create(**asked, stream=True))
+    texts = [each.content[0].text for each in whole.steps if each.type == "model_output"]
+    deltas = [each.delta for each in events if each.event_type == "step.delta"]
+    streamed = [each.text for each in deltas if each.type == "text"]
+    return whole.status, "".join(texts) == words, "".join(streamed) == words
+
+
 @case
 def interactions_background() -> Any:
     own = client().interactions
@@ -495,6 +519,30 @@ def interactions_background() -> Any:
     except Exception as error:
         return states, type(error).__name__
     return states
+
+
+@case
+def resources() -> Any:
+    """What interactions use by id: agents, environments, triggers, webhooks."""
+    own = client()
+    agent = own.agents.create(id="tides", base_agent="antigravity-preview-09-2026")
+    started = own.interactions.create(agent=agent.id, input="Hi", background=True).status
+    names = [each.id for each in own.agents.list().agents]
+    own.agents.delete(agent.id)
+    source = {"type": "inline", "content": "05:12", "target": "tides.txt"}
+    place = own.environments.create(sources=[source])
+    files = [each.path for each in own.environments.files.list(place.id, path="data").files]
+    start = {"agent": "antigravity-preview-09-2026", "input": "Hi"}
+    trigger = own.triggers.create(interaction=start, schedule="0 9 * * 1", time_zone="UTC")
+    run = own.triggers.run(trigger.id)
+    paused = own.triggers.update(trigger.id, status="paused").status
+    runs = own.triggers.list_executions(trigger.id).trigger_executions
+    hook = own.webhooks.create(uri="https://a.example/", subscribed_events=["interaction.failed"])
+    own.webhooks.ping(hook.id)
+    rotated = own.webhooks.rotate_signing_secret(hook.id).secret != hook.new_signing_secret
+    state = own.webhooks.update(hook.id, state="disabled").state
+    own.webhooks.delete(hook.id)
+    return started, names, files, [run.status, len(runs), paused], [rotated, state]
 
 
 @case

@@ -59,6 +59,30 @@ const cases = {
     await script({ say: { text: "I cannot help with that.", finish: "refusal" } });
     return (await respond()).output[0].content[0];
   },
+  decisions: async () => {
+    let sent = "";
+    const listening = (url, init) => ((sent = init.body), fetch(url, init));
+    const door = new OpenAI({ apiKey: "fake-key", baseURL: `${baseURL}/v1`, fetch: listening });
+    const decision = await door.decisions.create({
+      model: "gpt-6-luna",
+      input: [{ type: "message", role: "user", content: "I am furious" }],
+      questions: [
+        { type: "predicate", name: "urgent", instructions: "It is urgent." },
+        { type: "choice", name: "which", instructions: "Which?", choices: [{ value: true }, { value: "true", description: "a text" }] },
+        { type: "score", name: "anger", instructions: "How angry?", levels: [{ label: "calm" }, { label: "furious" }] },
+      ],
+      prompt_cache_key: "k",
+    });
+    const [urgent, which, anger] = decision.answers;
+    return [
+      JSON.parse(sent),
+      [urgent.name, urgent.probability >= 0.01 && urgent.probability <= 0.99],
+      [[true, "true"].includes(which.choice), which.probabilities.map(({ value }) => value)],
+      [anger.confidence === anger.score, anger.probabilities.map(({ label }) => label)],
+      decision.usage.output_tokens,
+    ];
+  },
+  decisions_refused: async () => client().decisions.create({ model: "gpt-6-luna", input: "Hi", questions: [] }),
   error_400: async () => respond({ model: "gpt-9" }),
   error_key: async () => respond({}, client("bad-key")),
   error_429: async () => respond({}, client("k", "429")),

@@ -4,6 +4,7 @@ URL; a line of JSON a case.
 
 from __future__ import annotations
 
+import base64
 import json
 import sys
 import urllib.request
@@ -396,6 +397,88 @@ def responses_failed() -> Any:
 @case
 def responses_stream_error() -> Any:
     return _raises(lambda: list(respond(client(fault="error; after=2"), stream=True)))
+
+
+def _until(connection: Any, last: str) -> list[Any]:
+    """The events of a session up to the first one of a type."""
+    got: list[Any] = []
+    for event in connection:
+        got.append(event)
+        if event.type == last:
+            break
+    return got
+
+
+@case
+def responses_socket() -> Any:
+    with client().responses.connect() as connection:
+        connection.response.create(model="gpt-5.4", input="hi", store=False)
+        first = _until(connection, "response.completed")[-1].response
+        connection.response.create(
+            model="gpt-5.4", input="hi", store=False, previous_response_id=first.id
+        )
+        second = _until(connection, "response.completed")[-1].response
+        connection.response.create(
+            model="gpt-5.4", input="hi", store=False, previous_response_id="resp_none"
+        )
+        (refused,) = _until(connection, "error")
+    return (
+        first.output_text,
+        second.output_text,
+        second.previous_response_id == first.id,
+        refused.error.code,
+    )
+
+
+@case
+def realtime_tools() -> Any:
+    with client().realtime.connect(model="gpt-realtime") as connection:
+        connection.session.update(
+            session={
+                "type": "realtime",
+                "output_modalities": ["text"],
+                "tools": [{"type": "function", **TOOL["function"]}],  # type: ignore[dict-item]
+            }
+        )
+        connection.conversation.item.create(
+            item={
+                "type": "message",
+                "role": "user",
+                "content": [{"type": "input_text", "text": QUESTION}],
+            }
+        )
+        connection.response.create()
+        calls = [
+            event
+            for event in _until(connection, "response.done")
+            if event.type == "response.function_call_arguments.done"
+        ]
+        for call in calls:
+            connection.conversation.item.create(
+                item={"type": "function_call_output", "call_id": call.call_id, "output": "sunny"}
+            )
+        connection.response.create()
+        last = _until(connection, "response.done")[-1].response
+    return [call.arguments for call in calls], last.output[0].content[0].text, last.status
+
+
+@case
+def realtime_audio() -> Any:
+    with client().realtime.connect(model="gpt-realtime") as connection:
+        connection.input_audio_buffer.append(audio=base64.b64encode(bytes(4800)).decode())
+        connection.input_audio_buffer.commit()
+        connection.response.create()
+        got = _until(connection, "response.done")
+        connection.conversation.item.delete(item_id="item_none", event_id="mine")
+        (refused,) = _until(connection, "error")
+    audio = [event.delta for event in got if event.type == "response.output_audio.delta"]
+    said = [event.delta for event in got if event.type == "response.output_audio_transcript.delta"]
+    return (
+        {len(base64.b64decode(each)) for each in audio} == {9600},
+        "".join(said),
+        refused.error.event_id,
+        refused.error.code,
+    )
 
 
 @case

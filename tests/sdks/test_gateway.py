@@ -14,6 +14,8 @@ from tests.sdks.test_sdks import (
     ANTHROPIC_JAVASCRIPT,
     HERE,
     JAVASCRIPT,
+    OLLAMA,
+    OLLAMA_JAVASCRIPT,
     OPENAI_JAVASCRIPT,
     OTHERWISE,
     SAID,
@@ -50,10 +52,12 @@ JOBS = {
     "anthropic": ("bearer", "stream", "tools", "retried"),
 }
 """Cases of the clients for Python whose outcome does not depend on the model."""
+OLLAMA_JOBS = ("plain", "tools", "tools_streamed", "json_schema", "generate")
 JAVASCRIPT_JOBS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "google": (JAVASCRIPT, ("plain", "stream", "chat_tools_streamed")),
     "openai": (OPENAI_JAVASCRIPT, ("plain", "tools", "json_schema")),
     "anthropic": (ANTHROPIC_JAVASCRIPT, ("plain", "stream")),
+    "ollama": (OLLAMA_JAVASCRIPT, OLLAMA_JOBS),
 }
 
 pytestmark = [pytest.mark.sdks, pytest.mark.timeout(300)]
@@ -79,6 +83,12 @@ def test_clients_for_python(url: str, age: str, vendor: str) -> None:
     found = cases(VENVS / age / "bin" / "python", HERE / f"drive_{vendor}.py", url, *jobs)
     wanted = WANTED[vendor] | OTHERWISE.get(f"{age} {vendor}", {})
     assert without_blanks(found) == without_blanks({name: wanted[name] for name in jobs})
+
+
+def test_client_of_ollama_for_python(url: str) -> None:
+    python, driver = VENVS / "today" / "bin" / "python", HERE / "drive_ollama.py"
+    found = cases(python, driver, url, *OLLAMA_JOBS)
+    assert without_blanks(found) == without_blanks({name: OLLAMA[name] for name in OLLAMA_JOBS})
 
 
 def test_clients_for_hosts_behind_clouds(url: str) -> None:
@@ -116,4 +126,5 @@ def test_clients_for_javascript(url: str, vendor: str) -> None:
         pytest.skip("node is not there")
     wanted, jobs = JAVASCRIPT_JOBS[vendor]
     found = cases("node", HERE / f"drive_{vendor}.cjs", url, NODE_PATH=str(modules))
-    assert {name: found[name] for name in jobs} == {name: wanted[name] for name in jobs}
+    told = without_blanks({name: found[name] for name in jobs})
+    assert told == without_blanks({name: wanted[name] for name in jobs})

@@ -103,6 +103,7 @@ _OPENAI_DECISION = openai.decisions(
 )
 """What the clients send is what we send, key by key."""
 
+_TURN = ["user_input", "thought", "model_output"]
 GOOGLE: dict[str, list[Any]] = {
     "decisions": [
         "ok",
@@ -119,7 +120,7 @@ GOOGLE: dict[str, list[Any]] = {
         "ok",
         [
             "completed",
-            ["user_input", "thought", "model_output"] * 2,
+            _TURN * 2,
             "interaction.created",
             "interaction.completed",
         ],
@@ -129,16 +130,20 @@ GOOGLE: dict[str, list[Any]] = {
         [
             "requires_action",
             [{"city": "Paris"}, {"city": "Oslo"}],
-            'Your tool get_weather says {"result": "sunny"} and get_weather says '
-            '{"result": "sunny"}.',
+            SUNNY,
         ],
     ],
     "interactions_unstored": ["ok", "This is an emulator, and no model. You said: And?"],
+    "interactions_long": ["ok", ["completed", True, True]],
     "interactions_background": [
         "ok",
         [["in_progress", "in_progress", "completed", "cancelled"], "NotFoundError"],
     ],
     "interactions_refused": ["ok", ["BadRequestError", 400]],
+    "resources": [
+        "ok",
+        ["in_progress", ["tides"], ["tides.txt"], ["completed", 1, "paused"], [True, "disabled"]],
+    ],
     "plain": ["ok", [SAID, True, "STOP"]],
     "plain_v1beta": ["ok", SAID],
     "configured": [
@@ -219,6 +224,12 @@ OPENAI: dict[str, list[Any]] = {
         "ok",
         ["ResponseCreatedEvent", "ResponseCompletedEvent", False, ["reasoning", "message"], SAID],
     ],
+    "responses_socket": ["ok", [SAID, SAID, True, "previous_response_not_found"]],
+    "realtime_tools": ["ok", [_ARGUMENTS, SUNNY, "completed"]],
+    "realtime_audio": [
+        "ok",
+        [True, f"{SAID.removesuffix('hi')}(speech)", "mine", "item_not_found"],
+    ],
     "responses_tools": ["ok", [_ARGUMENTS, SUNNY]],
     "responses_reasoning": ["ok", [_REASONED, SUNNY]],
     "responses_foreign_reasoning": ["ok", ["BadRequestError", 400, "invalid_encrypted_content"]],
@@ -249,6 +260,7 @@ _HALF_RAN = (
     'Your tool get_weather_of_paris says {"result": "sunny"} and get_weather_of_paris says '
     '{"error": "LookupError(\'Oslo\')"}.'
 )
+_BUSY = "server busy, please try again.  maximum pending requests exceeded"
 _CALLS = [["tool_use", "tool_use"], ["text"]]
 
 
@@ -285,6 +297,27 @@ ANTHROPIC: dict[str, list[Any]] = {
     "stream_error": ["ok", ["APIStatusError", 200, "overloaded_error", "Overloaded"]],
     "stream_cut": ["ok", ["RemoteProtocolError", None, None, None]],
 }
+OLLAMA: dict[str, list[Any]] = {
+    "plain": ["ok", [SAID, "stop", True]],
+    "stream": ["ok", [SAID, True, [False, True], "stop"]],
+    "tools": ["ok", [[{"city": "Paris"}, {"city": "Oslo"}], _RAN]],
+    "tools_streamed": ["ok", [2, _RAN]],
+    "json_schema": ["ok", {"city": "Oslo"}],
+    "generate": ["ok", [SAID, SAID, "stop"]],
+    "embeddings": ["ok", [8, 8]],
+    "decisions": ["ok", [["noul", "choice", "score"], ["calm", "furious"], "kev"]],
+    "models": ["ok", [True, ["completion", "tools", "thinking"], 8192]],
+    "pulled": ["ok", ["pulling manifest", "success", "success"]],
+    "too_long": ["ok", True],
+    "error_404": ["ResponseError", 404, "model 'nobody' not found"],
+    "error_think": ["ResponseError", 400, '"llama3.2:3b" does not support thinking'],
+    "error_key": ["ResponseError", 401, "unauthorized"],
+    "error_429": ["ResponseError", 429, "you've reached your usage limit"],
+    "error_503": ["ResponseError", 503, _BUSY],
+    "stream_error": ["ResponseError", -1, _BUSY],
+    "stream_cut": ["RemoteProtocolError", None],
+}
+OLLAMA_JAVASCRIPT = OLLAMA | {"stream_error": ["Error", None], "stream_cut": ["TypeError", None]}
 JAVASCRIPT: dict[str, list[Any]] = {
     "plain": ["ok", SAID],
     "stream": ["ok", SAID],
@@ -292,6 +325,18 @@ JAVASCRIPT: dict[str, list[Any]] = {
     "count_tokens": ["ok", 3],
     "embeddings": ["ok", 2],
     "files": ["ok", ["5", "ACTIVE"]],
+    "interactions": ["ok", ["completed", SAID, _TURN * 2]],
+    "interactions_stream": ["ok", ["interaction.created", "interaction.completed", SAID]],
+    "interactions_tools": GOOGLE["interactions_tools"],
+    "interactions_long": ["ok", ["completed", True, True]],
+    "interactions_background": [
+        "ok",
+        [["in_progress", "in_progress", "completed", "cancelled"], ["NotFoundError", 404]],
+    ],
+    "interactions_refused": ["BadRequestError", 400],
+    "interactions_error_429": ["RateLimitError", 429],
+    "interactions_stream_error": ["ok", "unavailable"],  # an event as others are
+    "interactions_stream_cut": ["APIConnectionError", None],
     "error_key": ["ApiError", 400],
     "error_429": ["ApiError", 429],
     "error_503": ["ApiError", 503],
@@ -316,6 +361,8 @@ OPENAI_JAVASCRIPT: dict[str, list[Any]] = {
     "tools": ["ok", [_ARGUMENTS, SUNNY]],
     "reasoning": ["ok", [_REASONED, SUNNY]],
     "json_schema": ["ok", {"city": "Oslo"}],
+    "decisions": OPENAI["decisions"],
+    "decisions_refused": ["BadRequestError", 400],
     "refusal": ["ok", {"type": "refusal", "refusal": "I cannot help with that."}],
     "error_400": ["BadRequestError", 400],
     "error_key": ["AuthenticationError", 401],
@@ -331,6 +378,7 @@ _NO_DECISIONS = ["AttributeError", None, "'Client' object has no attribute 'deci
 OTHERWISE: dict[str, dict[str, list[Any]]] = {
     "summer google": {
         **dict.fromkeys(("decisions", "decisions_refused"), _NO_DECISIONS),
+        "interactions_long": ["ok", ["requires_continuation", False, False]],
         "automatic_calling": ["ok", [_UNREAD_BOTH, 3]],
         "automatic_calling_25": ["ok", _UNREAD_BOTH],
         "automatic_calling_35": ["ok", _UNREAD_BOTH],
@@ -340,6 +388,7 @@ OTHERWISE: dict[str, dict[str, list[Any]]] = {
         ],
     },
     "summer openai": {
+        "responses_socket": ["AttributeError", None, None],  # it has none
         "decisions": ["AttributeError", None, None],
         "decisions_refused": ["ok", ["AttributeError", None, None]],
         "stream_cut": ["ok", ["RemoteProtocolError", None, None]],
@@ -427,6 +476,11 @@ def test_clients_for_python(url: str, age: str, vendor: str) -> None:
 
 
 @pytest.mark.sdks
+def test_client_of_ollama_for_python(url: str) -> None:
+    assert cases(VENVS / "today" / "bin" / "python", HERE / "drive_ollama.py", url) == OLLAMA
+
+
+@pytest.mark.sdks
 def test_clients_for_hosts_behind_clouds(url: str) -> None:
     assert cases(VENVS / "today" / "bin" / "python", HERE / "drive_hosts.py", url) == HOSTS
 
@@ -439,6 +493,7 @@ def test_clients_for_hosts_behind_clouds(url: str) -> None:
         ("today", "google", JAVASCRIPT),
         ("today", "anthropic", ANTHROPIC_JAVASCRIPT),
         ("today", "openai", OPENAI_JAVASCRIPT),
+        ("today", "ollama", OLLAMA_JAVASCRIPT),
     ],
 )
 def test_clients_for_javascript(url: str, age: str, vendor: str, wanted: Any) -> None:

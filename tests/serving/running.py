@@ -20,6 +20,7 @@ MODELS = {
     "anthropic": "anthropic:claude-sonnet-5",
     "converse": "bedrock:us.anthropic.claude-sonnet-4-6",
     "interactions": "gemini@interactions:gemini-3.8-flash",
+    "ollama": "ollama:qwen3:8b",
 }
 ECHO = "This is an emulator, and no model. You said: "
 PATHS = {
@@ -29,6 +30,7 @@ PATHS = {
     "anthropic": "/v1/messages",
     "converse": "/model/any.model/converse",
     "interactions": "/v1beta/interactions",
+    "ollama": "/api/chat",
 }
 BODIES: dict[str, dict[str, Any]] = {
     "gemini": {"contents": [{"parts": [{"text": "Hi"}]}]},
@@ -44,6 +46,11 @@ BODIES: dict[str, dict[str, Any]] = {
         "messages": [{"role": "user", "content": [{"text": "Hi"}]}],
     },
     "interactions": {"model": "any", "input": "Hi"},
+    "ollama": {
+        "model": "any",
+        "stream": False,
+        "messages": [{"role": "user", "content": "Hi"}],
+    },
 }
 PLACES: dict[str, dict[str, Any]] = {"converse": {"region": "us-east-1"}}
 """API -> further options of its client."""
@@ -106,6 +113,8 @@ def message_of(client: str, response: httpx.Response) -> str:
     if client == "converse":
         assert response.headers["x-amzn-errortype"]
         return str(response.json()["message"])
+    if client == "ollama":
+        return str(response.json()["error"])
     error: dict[str, Any] = response.json()["error"]
     text: str = error["message"]
     if client == "gemini":

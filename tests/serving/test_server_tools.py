@@ -214,6 +214,9 @@ def test_citations_reach_the_client(client: str) -> None:
         both = anyio.run(replies)
     for reply in both:
         assert reply.text == SAID
+        if client == "ollama":  # which has no citations
+            assert reply.citations == ()
+            continue
         [cited] = reply.citations
         assert (cited.url, cited.title) == (SOURCE["url"], "Tides")
         # A citation of Messages and of Converse is one of its whole block.

@@ -35,6 +35,7 @@ FILES = {
     "responses": ("openai-responses", "openai-responses-compatible"),
     "converse": ("bedrock",),
     "interactions": ("gemini-interactions",),
+    "ollama": ("ollama",),
 }
 ENDPOINTS = {
     "anthropic": re.compile(r"/messages$"),
@@ -43,6 +44,7 @@ ENDPOINTS = {
     "responses": re.compile(r"/responses$"),
     "converse": re.compile(r"/converse(-stream)?$"),
     "interactions": re.compile(r"/interactions$"),
+    "ollama": re.compile(r"/api/chat$"),
 }
 FREE = {
     *("args", "arguments", "input", "input_schema", "labels", "metadata", "output", "parameters"),
@@ -186,6 +188,7 @@ OWN = {
     "responses": ("openai@responses", "gpt-5.4"),
     "converse": ("bedrock", "us.anthropic.claude-sonnet-4-6"),
     "interactions": ("gemini@interactions", "gemini-3.8-flash"),
+    "ollama": ("ollama", "qwen3:8b"),
 }
 
 

@@ -2,10 +2,22 @@
 
 from typing import Any, assert_type
 
-from wire import AsyncClient, Call, Client, StreamCall, anthropic, gemini, notes, openai, unknown
+from wire import (
+    AsyncClient,
+    Call,
+    Client,
+    SocketCall,
+    StreamCall,
+    anthropic,
+    gemini,
+    notes,
+    openai,
+    unknown,
+)
 from wire.core.memory import Note
 from wire.http.aio import AsyncStream
 from wire.http.client import Stream
+from wire.http.links import Socket
 
 
 def one_answer(client: Client) -> None:
@@ -60,3 +72,21 @@ async def without_threads(client: AsyncClient) -> None:
             assert_type(chunk, gemini.GenerateContentResponse)
         assert_type(await chunks.result(), gemini.GenerateContentResponse)
         assert_type(chunks.partial(), gemini.GenerateContentResponse)
+
+
+def a_session(client: Client) -> None:
+    call = openai.realtime.socket("gpt-realtime")
+    assert_type(call, SocketCall[openai.realtime.ClientEvent, openai.realtime.ServerEvent])
+    with client.connect(call) as socket:
+        assert_type(socket, Socket[openai.realtime.ClientEvent, openai.realtime.ServerEvent])
+        socket.send(openai.realtime.ClientEvent(type="response.create"))
+        for event in socket.events():
+            assert_type(event, openai.realtime.ServerEvent)
+        socket.send({"type": "response.create"})  # type: ignore[arg-type]
+
+
+async def a_session_without_threads(client: AsyncClient) -> None:
+    async with client.connect(gemini.live.socket()) as socket:
+        await socket.send(gemini.live.ClientMessage(setup=gemini.live.Setup()))
+        async for message in socket.events():
+            assert_type(message, gemini.live.ServerMessage)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 from collections.abc import Callable, Iterator
@@ -397,8 +398,10 @@ def connected(row: Provider) -> Iterator[str]:
     urls = [{**with_key, "base_url": f"https://{host}"} for host in HOSTS]
     places += [{**urls[0], **place}]
     version = {**with_key, **place, "version": "v9"}
-    for given in (with_key | place, place, *places, with_key, version, *urls):
+    for given in (with_key | place, place, *places, with_key, version):
         yield shown(lambda given=given: described(target(row.name, given)))
+    for given in urls:  # of each address, one call
+        yield shown(lambda given=given: described(target(row.name, given), 1))
     for variables in VARIABLES[row.name]:
         with pytest.MonkeyPatch.context() as patched:
             for name in filter(None, variables):
@@ -429,23 +432,29 @@ OTHERS = (("location", "eu"), ("location", "global"), ("region", "cn-north-1"))
 PATHS = (
     *("/models/m", "/projects/p", "/publishers/p", "/cachedContents/c", "/chat/completions"),
     *("/messages", "/messages/count_tokens", "/messages/batches", "/files", "/responses"),
+    "/ws/service",
 )
 BEFORE = {"anthropic-beta": "a,b", "anthropic-user-profile-id": "u"}
 
 
-def described(found: Target) -> Any:
+@functools.cache
+def calls_of_each_path(wire: str) -> list[Any]:
     def read_error(status: int, headers: Any, body: bytes) -> WireError:
         return WireError(body.decode())
 
-    common = {"wire": found.provider.wire, "method": "POST", "read_error": read_error}
+    common = {"wire": wire, "method": "POST", "read_error": read_error}
     made: list[Any] = [
         kind(**common, path=path, body=body, **own)
         for path in PATHS
         for body in (b"{}", b'{"model":"gpt-5.4","stream":true}', b'{"model":"claude-sonnet-4"}')
         for kind, own in ((Call, {"parse": bytes}), (StreamCall, {"reader": bytes, "fold": bytes}))
     ]
-    made += [call.replace(headers=BEFORE) for call in made if call.path == "/messages"]
-    return found.describe(), found.place, [shown(lambda c=call: sent(found, c)) for call in made]
+    return made + [call.replace(headers=BEFORE) for call in made if call.path == "/messages"]
+
+
+def described(found: Target, most: int | None = None) -> Any:
+    calls = calls_of_each_path(found.provider.wire)[:most]
+    return found.describe(), found.place, [shown(lambda c=call: sent(found, c)) for call in calls]
 
 
 def sent(found: Target, call: Any) -> Any:
@@ -490,8 +499,9 @@ def _parts_of(call: Any) -> Any:
 @in_place
 def decided(row: Provider) -> Iterator[str]:
     """The call that answers closed questions."""
-    asked = DecideRequest("Hi", {"tall": yes_no("The tide is high.")})
-    yield shown(lambda: getattr(WIRES[row.wire].decide_call(asked, "m", row), "path", ""))
+    for given in ("Hi", PNG):
+        asked = DecideRequest((given,), {"tall": yes_no("The tide is high.")})
+        yield shown(lambda: getattr(WIRES[row.wire].decide_call(asked, "m", row), "path", ""))  # noqa: B023  it is called at once
 
 
 @in_place
@@ -559,8 +569,10 @@ class Outcomes:
         return all(one == another for one, another in zip(self, other, strict=True))
 
 
-ELSEWHERE = ("dialect", "auth", "signing_service")
-"""Fields with tests of their own: of the dialect below, of the chains of credentials."""
+ELSEWHERE = ("dialect", "auth", "signing_service", "load_options")
+"""Fields with tests of their own: of the dialect below, of the chains of credentials, of what loads
+a model anew.
+"""
 
 
 @pytest.mark.parametrize("wire", WIRES)

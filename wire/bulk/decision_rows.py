@@ -118,15 +118,15 @@ class DecisionAsker:
 
 
 def input_of(asked: Asked) -> list[Part]:
-    """Return the input of a row: the texts and media of its one message.
+    """Return the input of a row: the texts and media of its one message, or its conversation.
 
-    Raises `RuleError` for settings, and for a conversation.
+    Raises `RuleError` for settings.
     """
     for name in asked.settings:
         raise RuleError(violations=[Violation(name, "does not apply to questions")])
     messages = asked.request.messages
     if len(messages) != 1 or messages[0].role != "user":
-        raise RuleError(violations=[Violation("messages", "expected one message of the user")])
+        return list(messages)
     parts: list[Part] = []
     for index, part in enumerate(messages[0].parts):
         if not isinstance(part, Text | Media):

@@ -328,7 +328,7 @@ def settings_json(settings: Mapping[str, Any]) -> dict[str, Any]:
         plain["tools"] = [_declared(each) for each in plain["tools"]]
     try:
         value: dict[str, Any] = msgspec.json.decode(encode(plain))
-    except TypeError as cause:
+    except (TypeError, RecursionError) as cause:
         raise _refused("settings", f"a value has no JSON form: {cause}") from None
     return value
 

@@ -13,7 +13,6 @@ import msgspec
 from wire.catalogue.catalogue import current
 from wire.catalogue.cost import Cost, cost_of_usage
 from wire.catalogue.usage import Usage
-from wire.core.flow import Flow
 from wire.core.memory import PARTIAL, MetadataStruct, Note, with_notes
 from wire.history import Beginning, change_of, is_compaction, lost_thoughts
 from wire.neutral.messages import Message, Reply
@@ -108,29 +107,6 @@ class CacheWatch:
         self._watched = tuple(kept[-_CONVERSATIONS:])
         if before is not None:
             vars(reply)[_TOLD] = _compare(reply, before.beginning, now, before.cached)
-
-    def follow(self, now: Beginning, inner: Any, call: Any, reply: Reply) -> Flow[Reply] | None:
-        """Note it in the whole answer of a call: the `follow` of a `Call`.
-
-        `inner` is the function that continues the answer, or `None`.
-        """
-        flow = None if inner is None else inner(call, reply)
-        if flow is not None:
-            return self._after(flow, now)
-        self.replied(reply, now)
-        return None
-
-    def _after(self, flow: Flow[Reply], now: Beginning) -> Flow[Reply]:
-        reply = yield from flow
-        self.replied(reply, now)
-        return reply
-
-    def convert(self, now: Beginning, inner: Any, answer: Any, error: Any) -> Reply:
-        """Note it in the reply of a stream: the `convert` of a `StreamCall`."""
-        reply: Reply = inner(answer, error)
-        if error is None:
-            self.replied(reply, now)
-        return reply
 
 
 def _goes_on(before: _Watched, now: Beginning) -> bool:

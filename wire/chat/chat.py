@@ -140,6 +140,9 @@ class Chat(ForThreads, ChatState["Client"]):
         idempotency_header: Name of a header that carries an id: a new one for each call, the same
             on all its attempts. A gateway that knows the header, such as `Idempotency-Key`, does
             not run a repeated request twice.
+        connection: `http`, or `socket`: requests of OpenAI's Responses follow each other on a
+            WebSocket, each with only what is new in it; all others go over HTTP. It needs the extra
+            `[live]`.
         around: A function, or several, that see each call and may change, answer, delay or refuse
             it; see `wire.around`.
     """
@@ -190,6 +193,7 @@ class Chat(ForThreads, ChatState["Client"]):
         plain_http: bool = False,
         trust_env: bool = True,
         idempotency_header: str | None = None,
+        connection: str = "http",
         around: AroundFunction | Sequence[AroundFunction] | None = None,
     ) -> None:
         model = sealed(model)  # before anything can raise (R-28)
@@ -717,6 +721,9 @@ class AsyncChat(ForTasks, ChatState["AsyncClient"]):
         idempotency_header: Name of a header that carries an id: a new one for each call, the same
             on all its attempts. A gateway that knows the header, such as `Idempotency-Key`, does
             not run a repeated request twice.
+        connection: `http`, or `socket`: requests of OpenAI's Responses follow each other on a
+            WebSocket, each with only what is new in it; all others go over HTTP. It needs the extra
+            `[live]`.
         around: A function, or several, that see each call and may change, answer, delay or refuse
             it; see `wire.around`.
     """
@@ -767,6 +774,7 @@ class AsyncChat(ForTasks, ChatState["AsyncClient"]):
         plain_http: bool = False,
         trust_env: bool = True,
         idempotency_header: str | None = None,
+        connection: str = "http",
         around: AroundFunction | Sequence[AroundFunction] | None = None,
     ) -> None:
         model = sealed(model)  # before anything can raise (R-28)

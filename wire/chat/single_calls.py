@@ -52,6 +52,7 @@ def embed(
     plain_http: bool = False,
     trust_env: bool = True,
     idempotency_header: str | None = None,
+    connection: str = "http",
     around: AroundFunction | Sequence[AroundFunction] | None = None,
 ) -> Embeddings:
     """Embed texts, and return their vectors in order.
@@ -114,6 +115,9 @@ def embed(
         idempotency_header: Name of a header that carries an id: a new one for each call, the same
             on all its attempts. A gateway that knows the header, such as `Idempotency-Key`, does
             not run a repeated request twice.
+        connection: `http`, or `socket`: requests of OpenAI's Responses follow each other on a
+            WebSocket, each with only what is new in it; all others go over HTTP. It needs the extra
+            `[live]`.
         around: A function, or several, that see each call and may change, answer, delay or refuse
             it; see `wire.around`.
     """
@@ -150,6 +154,7 @@ def decide(
     plain_http: bool = False,
     trust_env: bool = True,
     idempotency_header: str | None = None,
+    connection: str = "http",
     around: AroundFunction | Sequence[AroundFunction] | None = None,
 ) -> Decisions:
     """Ask closed questions about one input, and return the answers with their probabilities.
@@ -169,7 +174,8 @@ def decide(
     `Client.decide`.
 
     Args:
-        input: A text, a `Media`, a JSON object, or several of these: what all questions are about.
+        input: A text, a `Media`, a JSON object, or several of these, or the messages of a
+            conversation: what all questions are about.
         questions: Each question by the name of its answer, made by `wire.yes_no`, `wire.one_of` and
             `wire.scale`.
         model: `provider[@region]:model`, such as `openai:gpt-6-luna`.
@@ -211,6 +217,9 @@ def decide(
         idempotency_header: Name of a header that carries an id: a new one for each call, the same
             on all its attempts. A gateway that knows the header, such as `Idempotency-Key`, does
             not run a repeated request twice.
+        connection: `http`, or `socket`: requests of OpenAI's Responses follow each other on a
+            WebSocket, each with only what is new in it; all others go over HTTP. It needs the extra
+            `[live]`.
         around: A function, or several, that see each call and may change, answer, delay or refuse
             it; see `wire.around`.
     """

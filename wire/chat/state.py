@@ -34,6 +34,7 @@ from wire.wires.providers import PROVIDERS, Provider, family_of, model_of, row_o
 
 if TYPE_CHECKING:
     from wire.chat.cache_health import CacheWatch
+    from wire.chat.watching import LoadWatch
     from wire.core.flow import Flow
     from wire.http.aio import AsyncClient
     from wire.http.client import Client
@@ -163,6 +164,11 @@ class ChatState(Foreign, Generic[AnyClient]):
         self._own = client is None
         self._settings = _settings_of(parameters)
         self._cache_watch: CacheWatch | None = None
+        self._load_watch: LoadWatch | None = None
+        if self.row.load_options:
+            from wire.chat.watching import LoadWatch  # most servers load nothing
+
+            self._load_watch = LoadWatch(self.row.load_options)
 
     @property
     def provider(self) -> str:
@@ -513,24 +519,22 @@ class ChatState(Foreign, Generic[AnyClient]):
             or parameters["headers"] is not None
         ):
             call = _with_options(call, parameters)
+        if call.turns is None and self.client._target.connection == "socket":
+            raise ConfigurationError(f"connection: {self._name} has no WebSocket")
         if request.caching is not None and request.caching != "off":
             call = self._watched(call, request)
-        return call
+        return self._load_watch.watched(call) if self._load_watch is not None else call
 
     def _watched(self, call: Any, request: Request) -> Any:
         """Return a call whose reply tells if its request began otherwise than the one before."""
         from wire.chat.cache_health import CacheWatch  # most chats ask for no cache
+        from wire.chat.watching import watched
         from wire.history import Beginning
 
         if self._cache_watch is None:
             self._cache_watch = CacheWatch()
-        watch = self._cache_watch
         now = Beginning(request.tools, request.system or "", request.messages)
-        if isinstance(call, Call):
-            follow = functools.partial(watch.follow, now, call.follow)
-            return msgspec.structs.replace(call, follow=follow)
-        convert = functools.partial(watch.convert, now, call.convert)
-        return msgspec.structs.replace(call, convert=convert)
+        return watched(call, functools.partial(self._cache_watch.replied, now=now))
 
     def _counting(self, parameters: Mapping[str, Any]) -> Flow[TokenCount]:
         """Count the tokens of a request; `parameters` are those of `ask`."""

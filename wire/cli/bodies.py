@@ -13,7 +13,6 @@ from wire.cli.terminal import read_object, report, write, write_json
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from wire.core.call import Call, StreamCall
     from wire.core.errors import Violation
     from wire.core.provider import Provider
     from wire.neutral.request import Request
@@ -182,6 +181,7 @@ def _send(chosen: argparse.Namespace) -> int:
     from wire.core.call import StreamCall
     from wire.core.errors import ConfigurationError, refuse
     from wire.core.memory import encode
+    from wire.wires.bodies import raw_call
 
     provider, model = model_given(chosen)
     data, body = read_object(chosen.file)
@@ -205,50 +205,6 @@ def _send(chosen: argparse.Namespace) -> int:
             answer = client.send(call)
             write_json(answer.raw or encode(answer))
     return 0
-
-
-def raw_call(
-    row: Provider, model: str, data: bytes, body: Mapping[str, Any], *, stream: bool
-) -> Call[Any] | StreamCall[Any, Any]:
-    """Build the call that sends the bytes of a body, with the model and the kind of answer set."""
-    import msgspec
-
-    from wire import anthropic, gemini, openai
-    from wire.openai import responses
-
-    build: Any
-    call: Call[Any] | StreamCall[Any, Any]
-    wanted: dict[str, Any] = {}
-    if row.wire == "gemini":
-        build = gemini.stream_generate_content if stream else gemini.generate_content
-        call = build(model, gemini.GenerateContentRequest(contents=[]), checked=False)
-    elif row.wire == "openai":
-        build = openai.stream_chat_completions if stream else openai.chat_completions
-        call = build(openai.ChatCompletionRequest(model=model, messages=[]), checked=False)
-    elif row.wire == "openai.responses":
-        build = responses.stream_response if stream else responses.create_response
-        call = build(responses.ResponseRequest(model=model), checked=False)
-    elif row.wire == "converse":
-        from wire import converse
-
-        build = converse.converse_stream if stream else converse.converse
-        call = build(model, converse.ConverseRequest(), checked=False)
-    elif row.wire == "gemini.interactions":
-        interactions = gemini.interactions
-        build = interactions.stream_interaction if stream else interactions.create_interaction
-        call = build(interactions.InteractionRequest(model=model), checked=False)
-    else:
-        build = anthropic.stream_message if stream else anthropic.create_message
-        empty = anthropic.MessageRequest(model=model, messages=[], max_tokens=1)
-        call = build(empty, checked=False)
-    if row.wire not in ("gemini", "converse"):  # whose path has the model and the kind of answer
-        wanted = {} if body.get("agent") else {"model": model}
-        if stream or "stream" in body:
-            wanted["stream"] = stream
-    # The bytes of the file, unless something in them has to change.
-    if any(body.get(name) != value for name, value in wanted.items()):
-        data = msgspec.json.encode({**body, **wanted})
-    return msgspec.structs.replace(call, body=data)
 
 
 COMMANDS = (

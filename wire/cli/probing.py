@@ -242,8 +242,8 @@ def ask(client: Client, model: str, probe: Probe, slots: list[str]) -> Finding:
     """
     import msgspec
 
-    from wire.cli.bodies import raw_call
     from wire.core.errors import APIError, AuthError, RateLimitError, StreamError
+    from wire.wires.bodies import raw_call
 
     body = {"model": model, "messages": [_USER], **probe.fields}
     data = msgspec.json.encode(body)

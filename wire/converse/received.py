@@ -87,9 +87,11 @@ _READ = keys(
     serviceTier=keys("type"),
 )
 """What is read of a body."""
-_READ_OF_OWN = without_key(without_key(_READ, "cachePoint"), "additionalModelRequestFields")
-"""As `_READ`, for a model of the client's own API: it gets what only its server reads, and each
-cache point at its place.
+_READ_OF_OWN = without_key(
+    without_key(without_key(_READ, "cachePoint"), "additionalModelRequestFields"), "effort"
+)
+"""As `_READ`, for a model of the client's own API: it gets what only its server reads, the effort
+as it came, and each cache point at its place.
 """
 
 

@@ -1,4 +1,4 @@
-"""`Call`, `StreamCall`: a request as a value, and how to decode its response. No I/O."""
+"""Calls: a request as a value, and how to decode its response. No I/O."""
 
 from __future__ import annotations
 
@@ -48,6 +48,8 @@ from wire.core.secret import (
 Answer = TypeVar("Answer")
 Chunk = TypeVar("Chunk")
 Chunk_co = TypeVar("Chunk_co", covariant=True)
+Sent = TypeVar("Sent")
+Received = TypeVar("Received")
 
 
 _LONGEST = float(1 << 53)
@@ -212,7 +214,7 @@ class _Message(msgspec.Struct, frozen=True):
 
 
 _OPTIONAL_FUNCTIONS = frozenset(
-    {"host_rules", "amend", "read_headers", "follow", "events", "convert", "resume"}
+    {"host_rules", "amend", "read_headers", "follow", "events", "convert", "resume", "turns"}
 )
 
 
@@ -251,6 +253,9 @@ class _Request(_Message, frozen=True, kw_only=True):
     """A body that is read in pieces while it is sent, in place of `body`."""
     idempotent: bool = True
     """False: sending it twice has another effect, so it is never retried, whatever `retry` is."""
+    turns: Callable[[], Any] | None = None
+    """Makes the `wire.core.turns.Turns` of a WebSocket on which such calls follow each other, which
+    a client with `connection="socket"` opens. `None`: they go over HTTP."""
     notes: tuple[Note, ...] = ()
     """Notes on changes, additions and omissions while the call was built; see `wire.notes`."""
 
@@ -368,6 +373,9 @@ class _Request(_Message, frozen=True, kw_only=True):
         except Exception as cause:  # of a call that the user made
             problem = f"call.host_rules raised {type_name(cause)}"
             raise ConfigurationError(problem, provider=provider.name) from frameless(cause)
+        if not isinstance(judged, _Request):
+            problem = f"call.host_rules returned a {type_name(judged)}, not a call"
+            raise ConfigurationError(problem, provider=provider.name)
         return judged
 
     @property
@@ -517,7 +525,7 @@ class Call(_Request, Generic[Answer], frozen=True, kw_only=True):
     '/models/gemini-3.8-flash'
     """
 
-    _functions = ("host_rules", "amend", "parse", "read_error", "read_headers", "follow")
+    _functions = ("host_rules", "amend", "parse", "read_error", "read_headers", "follow", "turns")
     parse: Callable[[bytes], Answer]
     """Decodes the body of a 2xx response."""
     read_error: ReadError
@@ -548,8 +556,9 @@ class StreamCall(_Request, Generic[Chunk, Answer], frozen=True, kw_only=True):
     """
 
     _functions = (
-        "host_rules", "amend", "reader", "events", "fold", "convert", "read_error", "resume",
-    )  # fmt: skip
+        *("host_rules", "amend", "reader", "events", "fold", "convert", "read_error", "resume"),
+        "turns",
+    )
     _structs = ("text_chunk",)
     reader: Callable[[Limits], Reader[Any]]
     """Creates the reader of one response, within the limits of the client."""
@@ -568,3 +577,19 @@ class StreamCall(_Request, Generic[Chunk, Answer], frozen=True, kw_only=True):
     body; `None` if the server cannot continue it. The arguments are this call and the reader. It
     is asked after a stream broke off, and after one whose reader `continues`. Only the request of
     the returned call counts."""
+
+
+class SocketCall(_Request, Generic[Sent, Received], frozen=True, kw_only=True):
+    """One request that opens a WebSocket, on which both sides send messages.
+
+    `client.connect(call)` opens it. The request of the handshake is a GET; the headers of the
+    handshake are those of the client's transport.
+    """
+
+    _functions = ("host_rules", "amend", "encode", "parse", "read_error")
+    encode: Callable[[Sent], bytes]
+    """Encodes one message, and refuses what is none."""
+    parse: Callable[[bytes], Received]
+    """Decodes one message of the server."""
+    read_error: ReadError
+    """Maps a response that refuses the handshake to an error."""

@@ -14,19 +14,24 @@ import functools
 import itertools
 import json
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
 from wire.core.decoders import decoder
 from wire.core.limits import Limits, unchecked_json
 
+A = TypeVar("A")
 RawValue: TypeAlias = msgspec.Raw | msgspec.UnsetType
 """The bytes of a value, which may be absent."""
 
 DATA = b"data: "
 """The bytes before a chunk in its line."""
+BORDER = b'{"border":{}}'
+"""Stands between the chunks of two requests for one answer. No server sends it."""
+EARLIER = "_earlier"
+"""Metadata key of a folded response: those to the requests before the last one."""
 _MAX_PATTERNS = 8
 """Patterns that are made for one run. A host whose chunks fit none would cost one for each."""
 
@@ -133,9 +138,9 @@ class ChunkBytes:
         self._is_single = True
         self._pattern, self._patterns_left = None, _MAX_PATTERNS
 
-    def divide(self, border: bytes) -> None:
+    def divide(self) -> None:
         """Keep a border between the chunks of two requests; it is no chunk."""
-        self.add(msgspec.Raw(border))
+        self.add(msgspec.Raw(BORDER))
         self.count -= 1
 
     def repeats(self, lines: Sequence[bytes], line_end: bytes, most: int) -> Repeats:
@@ -401,3 +406,20 @@ def _end_of_value(text: str, start: int) -> int:
     except (ValueError, RecursionError):
         return start
     return end
+
+
+def folded_hops(sources: Sequence[bytes], fold: Callable[[list[msgspec.Raw]], A]) -> A:
+    """Fold the chunks of each request between borders.
+
+    The last response gets those before it as metadata, under `EARLIER`.
+    """
+    hops: list[list[msgspec.Raw]] = [[]]
+    for source in sources:
+        if source == BORDER:
+            hops.append([])
+        else:
+            hops[-1].append(msgspec.Raw(source))
+    # A request whose call failed has no chunks; one that has just begun has none yet.
+    *earlier, last = [fold(chunks) for chunks in hops if chunks]
+    vars(last)[EARLIER] = earlier
+    return last

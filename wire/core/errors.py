@@ -258,8 +258,8 @@ class WireError(Exception):
 
     - `provider`, the provider's own `code`, `request_id`;
     - `status`: the HTTP status of the response that failed, or the one that an error in a stream
-      names; 200 if a response began well and then failed; `None` without a response. `str(error)`
-      leaves out 2xx;
+      names; 200, or 101 of a socket, if a response began well and then failed; `None` without a
+      response. `str(error)` leaves out 101 and 2xx;
     - `retryable`: whether the call may be sent again; false once a part of the answer was handed
       out, since a repetition would repeat it; `retry_after` in seconds as the server requested it;
     - `attempts`: how many were made;
@@ -350,12 +350,13 @@ class WireError(Exception):
         return self._raw.data
 
     def __str__(self) -> str:
-        # A 2xx status is not the cause of the error. Some hosts repeat the status as their code.
-        is_success = isinstance(self.status, int) and 200 <= self.status < 300
+        # A 2xx status is not the cause of the error, nor is that of a socket that was opened. Some
+        # hosts repeat the status as their code.
+        good = isinstance(self.status, int) and (200 <= self.status < 300 or self.status == 101)
         status_and_code = " ".join(
             dict.fromkeys(
                 one_line(_text(word), 80)
-                for word in (None if is_success else self.status, self.code)
+                for word in (None if good else self.status, self.code)
                 if word is not None
             )
         )

@@ -143,6 +143,9 @@ class Provider(msgspec.Struct, frozen=True):
     signing_service: str = ""
     """What the credentials of `auth` are for: the service in the scope of an AWS signature, such as
     `bedrock`, whose region is the option `region` of the client; or the scope of an Entra token."""
+    load_options: tuple[str, ...] = ()
+    """Keys of the object `options` of a body: if one has another value than in the request before,
+    the server loads the model anew."""
     dialect: Any = None
     """The `Dialect` of its wire: how this host differs from the vendor's reference."""
 

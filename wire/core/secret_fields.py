@@ -45,11 +45,13 @@ SECRET_FIELDS = (
     SecretField("exa_ai_search_config", "api_key", "ExaAISearchConfig"),
     SecretField("parallel_ai_search_config", "api_key", "ParallelAISearchConfig"),
     SecretField("external_api", "api_auth"),
-    SecretField("", "new_signing_secret"),
-    SecretField("", "secret"),
+    SecretField("", "new_signing_secret", "Webhook"),
+    SecretField("webhooks", "new_signing_secret", "Webhook"),
+    SecretField("", "secret", "RotatedSecret"),
     SecretField("allowlist", "credential", "AllowlistEntry"),
     SecretField("allowlist", "transform", "AllowlistEntry"),
     SecretField("environment", "env", "Environment"),
+    SecretField("base_environment", "env", "Environment"),
     SecretField("env", "credential", "EnvVar"),
 )
 

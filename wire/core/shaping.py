@@ -10,14 +10,14 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from wire.core.call import Call, ReadError, StreamCall
+from wire.core.call import Call, ReadError, SocketCall, StreamCall
 from wire.core.decoders import decoder
 from wire.core.errors import APIError, ConfigurationError
 from wire.core.path_segment import model_segment, refuse_other_region
 from wire.core.provider import Provider, Shape
 from wire.core.secret import unsealed
 
-AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
+AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any] | SocketCall[Any, Any])
 A = TypeVar("A")
 Body = dict[str, msgspec.Raw]
 
@@ -79,7 +79,7 @@ def _shaped(call: AnyCall, provider: Provider, shape: Shape) -> AnyCall:
 
 
 def _body_changes(
-    call: Call[Any] | StreamCall[Any, Any],
+    call: Call[Any] | StreamCall[Any, Any] | SocketCall[Any, Any],
     provider: Provider,
     shape: Shape,
     version: str,

@@ -52,6 +52,7 @@ _MODULES = {
     "media_calls": "wire.gemini.media_calls",
     "batching": "wire.gemini.batching",
     "interactions": "wire.gemini.interactions",
+    "live": "wire.gemini.live",
     "types": "wire.gemini.types",
 }
 

@@ -1,6 +1,7 @@
 # Written by `python -m tests.faces`.
 from wire.gemini import batching as batching
 from wire.gemini import interactions as interactions
+from wire.gemini import live as live
 from wire.gemini import media_calls as media_calls
 from wire.gemini import types as types
 from wire.gemini.batches import batch_lines as batch_lines

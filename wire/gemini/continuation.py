@@ -13,14 +13,13 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from wire.core.call import Call, StreamCall
+from wire.core.chunk_bytes import EARLIER
 from wire.core.errors import BlockedError, WireError
 from wire.core.flow import Flow
 from wire.core.memory import Note
-from wire.gemini.fold import EARLIER
 from wire.gemini.parse import parse_reply
 from wire.gemini.reader import ChunkReader
 from wire.gemini.types import GenerateContentResponse
-from wire.neutral.ids import ReplyIds
 from wire.neutral.messages import Event, Reply
 
 T = TypeVar("T")
@@ -100,13 +99,8 @@ def resumed(call: StreamCall[Event, Reply], reader: ChunkReader) -> StreamCall[E
 
 def parse_hops(response: GenerateContentResponse, body: bytes, **context: Any) -> Reply:
     """Return the reply of a folded stream, which may have taken several requests."""
-    hops = vars(response).get(EARLIER)
-    if not hops:
+    if EARLIER not in vars(response):
         return parse_reply(response, body=body, **context)
-    from wire.neutral.hops import joined
+    from wire.neutral.hops import parsed
 
-    # As in the events, the calls of all requests are numbered together.
-    ids, error = ReplyIds(body), context.pop("error", None)
-    replies = [parse_reply(each, body=body, ids=ids, **context) for each in hops]
-    last = parse_reply(response, body=body, ids=ids, error=error, **context)
-    return joined([*replies, last])
+    return parsed(parse_reply, response, body, **context)

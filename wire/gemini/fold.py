@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from wire.core.chunk_bytes import RawValue
+from wire.core.chunk_bytes import BORDER, RawValue, folded_hops
 from wire.core.decoders import convert, decoder
 from wire.core.lenient import (
     NOT_STRICT,
@@ -42,31 +42,11 @@ def fold(chunks: Sequence[GenerateContentResponse | msgspec.Raw]) -> GenerateCon
         bytes(chunk) if isinstance(chunk, msgspec.Raw) else encode(chunk) for chunk in chunks
     ]
     if BORDER in sources:
-        return _with_hops(sources)
+        return folded_hops(sources, fold)
     # A lone half of a surrogate pair is replaced only after the texts are joined, because the other
     # half may be in the next chunk (R-08). Replacing it earlier would destroy the character.
     data = strict_json(msgspec.json.encode(_merged([fields_of(source) for source in sources])))
     return _with_slices(decoded(data, GenerateContentResponse), data)
-
-
-BORDER = b'{"border":{}}'
-"""Stands between the chunks of two requests for one answer. No server sends it."""
-EARLIER = "_earlier"
-"""Metadata key of a folded response: those to the requests before the last one."""
-
-
-def _with_hops(sources: Sequence[bytes]) -> GenerateContentResponse:
-    """Fold the chunks of each request; the last response gets those before it as metadata."""
-    hops: list[list[msgspec.Raw]] = [[]]
-    for source in sources:
-        if source == BORDER:
-            hops.append([])
-        else:
-            hops[-1].append(msgspec.Raw(source))
-    # A request whose call failed has no chunks; one that has just begun has none yet.
-    *earlier, last = [fold(chunks) for chunks in hops if chunks]
-    vars(last)[EARLIER] = earlier
-    return last
 
 
 def keep_bytes(response: GenerateContentResponse, body: bytes) -> GenerateContentResponse:

@@ -26,9 +26,9 @@ from wire.gemini.types import (
 )
 from wire.neutral import decision_maps
 from wire.neutral.decisions import (
+    Content,
     DecideRequest,
     Decisions,
-    Part,
     Question,
     decisions_call,
     limited,
@@ -51,13 +51,14 @@ def decide_call(
     if not row.dialect.decisions:
         return None
     asked = limited(request, MOST_QUESTIONS).questions
-    (first, *more) = request.input
+    given = request.contents()
+    (first, *more) = given
     input: Any = first
     if more or not isinstance(first, str):
-        input = [_content(part, f"input[{index}]") for index, part in enumerate(request.input)]
+        input = [_content(part, f"input[{index}]") for index, part in enumerate(given)]
     notes = [
         Note(f"input[{index}]", "sent as a text: there is no field for JSON")
-        for index, part in enumerate(request.input)
+        for index, part in enumerate(given)
         if isinstance(part, Mapping)
     ]
     questions = {key: _question(each, f"questions.{key}.options") for key, each in asked.items()}
@@ -66,7 +67,7 @@ def decide_call(
     return decisions_call(create_decision(body), request, convert, notes)
 
 
-def _content(part: Part, path: str) -> DecisionContent:
+def _content(part: Content, path: str) -> DecisionContent:
     if isinstance(part, str):
         return DecisionContent(type="text", text=part)
     if not isinstance(part, Media):

@@ -20,7 +20,7 @@ from wire.core.limits import Limits
 from wire.core.memory import WireStruct
 from wire.core.reading import FramedReader, has_fields, parse_whole, shown
 from wire.gemini.error_body import ERRORS
-from wire.gemini.fold import BORDER, fold, keep_bytes
+from wire.gemini.fold import fold, keep_bytes
 from wire.gemini.types import GenerateContentResponse, Part
 
 S = TypeVar("S", bound=WireStruct)
@@ -147,7 +147,7 @@ class ChunkReader(FramedReader[GenerateContentResponse]):
         """Begin the body of another request."""
         super().reopen()
         if self._kept is not None and self.count:
-            self._kept.divide(BORDER)
+            self._kept.divide()
         self.hops += 1
         self._open: dict[int, bool] = {}  # index of a candidate -> it has no finish reason yet
         self._blocked = self._goes_on = False

@@ -17,6 +17,7 @@ ROWS: tuple[Provider, ...] = (
         wire="gemini",
         base_url="https://generativelanguage.googleapis.com",
         prefix="/{version}",
+        prefixes={"ws": ""},
         key_variable="GEMINI_API_KEY",
         other_key_variable="GOOGLE_API_KEY",
         other_base_url_variable="GOOGLE_GEMINI_BASE_URL",
@@ -59,6 +60,7 @@ ROWS: tuple[Provider, ...] = (
             "projects": "/{version}",  # a full name, as answers have it
             "publishers": "/{version}/projects/{project}/locations/{location}",
             "cachedContents": "/{version}/projects/{project}/locations/{location}",
+            "ws": "",
         },
         dialect=Dialect(
             api="vertex",

@@ -16,7 +16,7 @@ import anyio
 import httpx
 
 from wire.core.arguments import checked_names
-from wire.core.call import Answer, Call, Chunk, StreamCall, Timeouts
+from wire.core.call import Answer, Call, Chunk, Received, Sent, SocketCall, StreamCall, Timeouts
 from wire.core.errors import ConfigurationError, WireError
 from wire.core.exchange import Pause
 from wire.core.flow import Flow, FlowRun
@@ -24,7 +24,7 @@ from wire.core.incoming import Incoming
 from wire.core.limits import Limits
 from wire.core.retry import Retry
 from wire.core.secret import Headers, Secret, sealed, sealed_object
-from wire.core.stream_block import Block, ForTasks
+from wire.core.stream_block import Block, ForTasks, async_stream_block
 from wire.http.asking import AskingForTasks
 from wire.http.async_httpx_lane import async_send_in_time
 from wire.http.async_lanes import AsyncLanes
@@ -42,6 +42,8 @@ from wire.http.target import TRANSPORT_METHODS, Target, Token, options_of, seal,
 if TYPE_CHECKING:
     from wire.around.seam import AroundFunction
     from wire.auth.credential import Credential
+    from wire.http.async_links import AsyncSocket
+    from wire.http.async_socket_lanes import AsyncSocketLanes
     from wire.http.granting import Request
     from wire.http.surrounding import Action, Steps
     from wire.neutral.models import ListedModel
@@ -333,6 +335,9 @@ class AsyncClient(ForTasks, AskingForTasks, ClientState):
         idempotency_header: Name of a header that carries an id: a new one for each call, the same
             on all its attempts. A gateway that knows the header, such as `Idempotency-Key`, does
             not run a repeated request twice.
+        connection: `http`, or `socket`: requests of OpenAI's Responses follow each other on a
+            WebSocket, each with only what is new in it; all others go over HTTP. It needs the extra
+            `[live]`.
         around: A function, or several, that see each call and may change, answer, delay or refuse
             it; see `wire.around`.
     """
@@ -362,23 +367,31 @@ class AsyncClient(ForTasks, AskingForTasks, ClientState):
         plain_http: bool = False,
         trust_env: bool = True,
         idempotency_header: str | None = None,
+        connection: str = "http",
         around: AroundFunction | Sequence[AroundFunction] | None = None,
     ) -> None:
         options = options_of(locals())
         # Before anything can raise: tracebacks show the arguments of this frame (R-28).
         name, http = sealed(name), sealed_object(http, *TRANSPORT_METHODS)
         super().__init__(target(name, options))
-        self._http, self._handle = opened(http, self._target.trust_env, _STYLE)
-        self._dice = SystemRandom()  # sealed as in `Client`
+        self._open(http, self._target.trust_env)  # sealed as in `Client`
+
+    def _open(self, http: Any, trust_env: bool) -> None:
+        self._http, self._handle = opened(http, trust_env, _STYLE)
+        self._sockets: AsyncSocketLanes | None = None
+        if self._target.connection == "socket":
+            from wire.http.async_socket_lanes import on_sockets  # only few clients have it
+
+            limits = self._target.limits
+            self._sockets, self._handle = on_sockets(self._http, self._handle, limits)
+        self._dice = SystemRandom()
 
     @classmethod
     def _of(cls, target: Target, http: Any) -> Self:
         """Build a client of a configuration that is checked."""
         client = cls.__new__(cls)
         ClientState.__init__(client, target)
-        trust_env = target.trust_env if isinstance(http, str) else True
-        client._http, client._handle = opened(http, trust_env, _STYLE)
-        client._dice = SystemRandom()
+        client._open(http, target.trust_env if isinstance(http, str) else True)
         return client
 
     async def send(self, call: Call[Answer]) -> Answer:
@@ -407,6 +420,20 @@ class AsyncClient(ForTasks, AskingForTasks, ClientState):
         """
         return _StreamBlock(self, call)
 
+    @async_stream_block("async with client.connect(call) as socket:")
+    async def connect(
+        self, call: SocketCall[Sent, Received]
+    ) -> AsyncIterator[AsyncSocket[Sent, Received]]:
+        """Open a WebSocket session; the block begins when it is open. As `Client.connect`."""
+        from wire.http.async_links import open_socket  # only few clients open one
+
+        attempt = Attempt(self._target, call, self._http, kind=SocketCall)
+        socket: AsyncSocket[Sent, Received] = await self._run(attempt, open_socket)
+        try:
+            yield socket
+        finally:
+            await socket.aclose()
+
     async def run(self, flow: Flow[Answer]) -> Answer:
         """Run the calls and pauses of a flow and return its result.
 
@@ -431,6 +458,8 @@ class AsyncClient(ForTasks, AskingForTasks, ClientState):
         Connections of another event loop are closed when that loop ends.
         """
         self._closed = True
+        if self._sockets is not None:
+            await self._sockets.aclose()
         await self._http.aclose()
 
     async def __aenter__(self) -> Self:

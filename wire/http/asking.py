@@ -143,8 +143,8 @@ class AskingForThreads:
         and the `wire.WireError` of a failure.
 
         Args:
-            input: A text, a `Media`, a JSON object, or several of these: what all questions are
-                about.
+            input: A text, a `Media`, a JSON object, or several of these, or the messages of a
+                conversation: what all questions are about.
             questions: Each question by the name of its answer, made by `wire.yes_no`, `wire.one_of`
                 and `wire.scale`.
             model: Name of the model, such as `gpt-6-luna`.
@@ -333,8 +333,8 @@ class AskingForTasks:
         """Return the answers to closed questions about one input, as `Client.decide`.
 
         Args:
-            input: A text, a `Media`, a JSON object, or several of these: what all questions are
-                about.
+            input: A text, a `Media`, a JSON object, or several of these, or the messages of a
+                conversation: what all questions are about.
             questions: Each question by the name of its answer, made by `wire.yes_no`, `wire.one_of`
                 and `wire.scale`.
             model: Name of the model, such as `gpt-6-luna`.

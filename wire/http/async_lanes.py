@@ -20,6 +20,7 @@ from wire.http.lanes import (
     seconds_for_a_lane,
 )
 from wire.http.prepared import Origin, request_origin
+from wire.http.watchdog import UPGRADE
 
 if TYPE_CHECKING:
     import asyncio
@@ -53,7 +54,7 @@ class AsyncLanes(LanesState["AsyncLane"], httpx.AsyncBaseTransport):
 
     def _is_on_trio(self) -> bool:
         try:
-            return not _is_of_asyncio(_current_loop())
+            return not _is_of_asyncio(current_loop())
         except anyio.NoEventLoopError:
             return False  # `describe()` may be called before a loop runs
 
@@ -63,12 +64,12 @@ class AsyncLanes(LanesState["AsyncLane"], httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send on a lane of the request's origin; the lane is held until the response is closed."""
-        ours = self._loops.get(_current_loop()) or await self._start()
+        ours = self._loops.get(current_loop()) or await self._start()
         origin = request_origin(request)
         await _acquired(ours.limiter, request)
         lane = None
         try:
-            lane = await self._take(ours, origin)
+            lane = await self._take(ours, origin, upgrades=UPGRADE in request.extensions)
             try:
                 response = await lane.send(request)
             except BROKEN:
@@ -94,22 +95,22 @@ class AsyncLanes(LanesState["AsyncLane"], httpx.AsyncBaseTransport):
         if self._closed:
             raise client_closed()
         for loop, lanes in list(self._loops.items()):
-            ended = _is_of_asyncio(loop) and loop.is_closed()
+            ended = has_ended(loop)
             if ended:  # without `shutdown_asyncgens` its lanes are still open
                 lanes.cut_off()
             if ended or lanes.over:
                 self._loops.pop(loop, None)
-        ours = self._loops[_current_loop()] = _LoopLanes(self._limit, self._keep)
+        ours = self._loops[current_loop()] = _LoopLanes(self._limit, self._keep)
         await anext(ours.until_the_end)
         return ours
 
-    async def _take(self, ours: _LoopLanes, origin: Origin) -> AsyncLane:
+    async def _take(self, ours: _LoopLanes, origin: Origin, *, upgrades: bool) -> AsyncLane:
         while True:
             if self._closed:
                 raise client_closed()
             idle = ours.idle[origin]
-            if not idle:
-                return self._open(origin)
+            if upgrades or not idle:
+                return self._open(origin, upgrades=upgrades)
             lane = idle.pop()
             if self._is_kept(lane):
                 return lane
@@ -121,7 +122,7 @@ class AsyncLanes(LanesState["AsyncLane"], httpx.AsyncBaseTransport):
         Lanes of another event loop that runs in another thread are closed when that loop ends.
         """
         self._closed = True
-        ours = self._loops.pop(_current_loop(), None)
+        ours = self._loops.pop(current_loop(), None)
         for lanes in list(self._loops.values()):
             lanes.over = True
         if ours is not None and not ours.over:
@@ -292,7 +293,12 @@ def _is_of_asyncio(loop: object) -> TypeGuard[asyncio.AbstractEventLoop]:
     return isinstance(loop, asyncio.AbstractEventLoop)
 
 
-def _current_loop() -> object:
+def has_ended(loop: object) -> bool:
+    """Return whether an event loop of asyncio is closed."""
+    return _is_of_asyncio(loop) and loop.is_closed()
+
+
+def current_loop() -> object:
     """Return the running event loop: the loop itself on asyncio, a token on trio."""
     import asyncio
 

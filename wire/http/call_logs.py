@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from wire.core.account import Account, Preview
-from wire.core.call import Call, StreamCall
+from wire.core.call import Call, SocketCall, StreamCall
 from wire.core.credentials import without_known
 from wire.core.errors import ConfigurationError, WireError
 from wire.core.logs import logger
@@ -133,7 +133,7 @@ class CallLog:
 
         A value that is not a call gets no record.
         """
-        if self.has_calls and isinstance(call, Call | StreamCall):
+        if self.has_calls and isinstance(call, Call | StreamCall | SocketCall):
             preview, provider = target.preview(call), target.provider.name
             self.ended(provider, preview, Account(), "failed", None, error)
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 import httpx
 
 from wire.core.arguments import checked_names
-from wire.core.call import Answer, Call, Chunk, StreamCall, Timeouts
+from wire.core.call import Answer, Call, Chunk, Received, Sent, SocketCall, StreamCall, Timeouts
 from wire.core.errors import ConfigurationError, WireError, typed_at_the_end
 from wire.core.exchange import Pause
 from wire.core.flow import Flow, FlowRun
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from wire.around.seam import AroundFunction, Wait
     from wire.auth.credential import Credential
     from wire.http.granting import Request
+    from wire.http.links import Socket
+    from wire.http.socket_lanes import SocketLanes
     from wire.http.surrounding import Action, Steps
     from wire.neutral.models import ListedModel
 
@@ -281,6 +283,9 @@ class Client(ForThreads, AskingForThreads, ClientState):
         idempotency_header: Name of a header that carries an id: a new one for each call, the same
             on all its attempts. A gateway that knows the header, such as `Idempotency-Key`, does
             not run a repeated request twice.
+        connection: `http`, or `socket`: requests of OpenAI's Responses follow each other on a
+            WebSocket, each with only what is new in it; all others go over HTTP. It needs the extra
+            `[live]`.
         around: A function, or several, that see each call and may change, answer, delay or refuse
             it; see `wire.around`.
     """
@@ -310,6 +315,7 @@ class Client(ForThreads, AskingForThreads, ClientState):
         plain_http: bool = False,
         trust_env: bool = True,
         idempotency_header: str | None = None,
+        connection: str = "http",
         around: AroundFunction | Sequence[AroundFunction] | None = None,
     ) -> None:
         options = options_of(locals())
@@ -322,6 +328,12 @@ class Client(ForThreads, AskingForThreads, ClientState):
         if held is not None and held.credential.is_async:
             raise ConfigurationError("credentials: an async function needs AsyncClient")
         self._http, self._handle = opened(http, self._target.trust_env, _STYLE)
+        self._sockets: SocketLanes | None = None
+        if self._target.connection == "socket":
+            from wire.http.socket_lanes import on_sockets  # only few clients have it
+
+            limits = self._target.limits
+            self._sockets, self._handle = on_sockets(self._http, self._handle, limits)
         # Not seeded: forked children would all wait equally long before their retries (R-42).
         self._dice = SystemRandom()
 
@@ -374,6 +386,26 @@ class Client(ForThreads, AskingForThreads, ClientState):
                 _close(stream._attempt, stream._body)
                 raise
 
+    @stream_block("with client.connect(call) as socket:")
+    def connect(self, call: SocketCall[Sent, Received]) -> Iterator[Socket[Sent, Received]]:
+        """Open a WebSocket session; the block begins when it is open.
+
+        `socket.send(event)` sends, and `for event in socket.events()` receives. Leaving the block
+        ends the session. The time limits `connect` and `first_byte`, retries and `total` are those
+        of the opening; `idle` limits the silence of an open session, in which pings of the server
+        are no silence. Functions of `around=` do not see sessions.
+
+        Raises `ConfigurationError` if the extra `[live]` is not installed.
+        """
+        from wire.http.links import Socket  # only few clients open one
+
+        attempt = Attempt(self._target, call, self._http, kind=SocketCall)
+        socket: Socket[Sent, Received] = self._run(attempt, Socket)
+        try:
+            yield socket
+        finally:
+            socket.close()
+
     def run(self, flow: Flow[Answer]) -> Answer:
         """Run the calls and pauses of a flow and return its result.
 
@@ -406,6 +438,8 @@ class Client(ForThreads, AskingForThreads, ClientState):
         `ConfigurationError`. Closing twice has no effect.
         """
         self._closed = True
+        if self._sockets is not None:
+            self._sockets.close()
         self._http.close()
 
     def __enter__(self) -> Self:

@@ -1,8 +1,7 @@
 """Lanes without httpx for threads: HTTP/1.1 on a socket. `async_direct.py` has those for asyncio.
 
-They need httptools, the extra `[fast]`. A chunk costs a third to two thirds of what it costs
-through httpx, a small request a third. trio and proxies are not supported; there lanes of httpx
-serve.
+A chunk costs a third to two thirds of what it costs through httpx, a small request a third. trio
+and proxies are not supported; there lanes of httpx serve.
 
 A lane sends one request at a time. How it was left decides on its next one:
 

@@ -1,7 +1,7 @@
 """HTTP/1.1 without a socket: parses a response from its bytes. `prepared.py` encodes requests.
 
-`ResponseReader` wraps the parser of httptools (llhttp, which Node and uvicorn use) and adds what
-the parser leaves open:
+`ResponseReader` wraps the parser of httptools (llhttp, which Node and uvicorn use), or that of
+`h11_parser.py` where httptools is not installed, and adds what the parser leaves open:
 
 - The end of a body that has neither a length nor chunks: the end of the connection.
 - Whether the connection can be used again (R-25). Bytes after the end of a response are never part
@@ -14,10 +14,28 @@ from __future__ import annotations
 
 from typing import Any
 
-import httptools
 import httpx
 
 from wire.core.limits import MAX_FRAMING_BYTES
+
+try:
+    from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
+except ImportError:  # the extra `[fast]`
+    from wire.http.h11_parser import HttpParserError, HttpParserUpgrade  # type: ignore[assignment]
+    from wire.http.h11_parser import HttpResponseParser as parser_of
+else:
+
+    def parser_of(reader: ResponseReader, method: str) -> Any:  # type: ignore[no-redef]
+        """Return a parser that is as lenient as h11."""
+        parser = HttpResponseParser(reader)
+        # With both a length and chunks the chunks count, as with h11. The connection is not reused.
+        # h11 also takes a bare LF as the end of a line, and blanks after the size of a chunk.
+        parser.set_dangerous_leniencies(
+            lenient_chunked_length=True,
+            lenient_optional_cr_before_lf=True,
+            lenient_spaces_after_chunk_size=True,
+        )
+        return parser
 
 
 class TooLong(httpx.RemoteProtocolError):
@@ -63,14 +81,7 @@ class ResponseReader:
     )
 
     def __init__(self, method: str) -> None:
-        self._parser: Any = httptools.HttpResponseParser(self)
-        # With both a length and chunks the chunks count, as with h11. The connection is not reused.
-        # h11 also takes a bare LF as the end of a line, and blanks after the size of a chunk.
-        self._parser.set_dangerous_leniencies(
-            lenient_chunked_length=True,
-            lenient_optional_cr_before_lf=True,
-            lenient_spaces_after_chunk_size=True,
-        )
+        self._parser: Any = parser_of(self, method)
         self._is_head = method == "HEAD"
         self._body: list[bytes] = []
         self._framing = 0  # bytes since the last byte of the body, or since the head began
@@ -107,9 +118,9 @@ class ResponseReader:
         self._has_progress = False
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
+        except HttpParserUpgrade:
             self.fail(httpx.RemoteProtocolError, "the server changed the protocol")
-        except httptools.HttpParserError as cause:
+        except HttpParserError as cause:
             # An exception of a callback, such as KeyboardInterrupt, is the context of the error.
             if cause.__context__ is not None and not isinstance(cause.__context__, Exception):
                 raise cause.__context__ from None

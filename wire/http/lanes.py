@@ -49,6 +49,7 @@ A connection belongs to the process that opened it, and to its event loop (R-24,
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import queue
 import ssl
@@ -67,7 +68,6 @@ from wire.core.forks import at_fork
 from wire.core.secret import quoted
 from wire.http.httpx_lane import HttpxLane
 from wire.http.network import (
-    direct_problem,
     is_patched,
     proxy_for,
     proxy_option,
@@ -76,7 +76,7 @@ from wire.http.network import (
 )
 from wire.http.prepared import Origin, request_origin
 from wire.http.sockets import shut_down
-from wire.http.watchdog import ATTEMPT, await_signal
+from wire.http.watchdog import ATTEMPT, UPGRADE, await_signal
 
 if TYPE_CHECKING:
     from wire.core import hosts
@@ -117,8 +117,19 @@ def _check_options(limit: int, keep: int, connections: str) -> None:
         raise ConfigurationError(
             f"connections: expected 'auto', 'direct' or 'httpx', not {quoted(connections)}"
         )
-    if connections == "direct" and (problem := direct_problem(None)):
-        raise ConfigurationError(f"connections='direct': {problem}")
+
+
+def _direct_problem(proxy: str | None, on_trio: bool) -> str:
+    """Return why a direct lane is not possible, as one sentence; empty if it is."""
+    try:
+        importlib.util.find_spec("wire.http.direct")
+    except ImportError:
+        return "the interpreter ends, and imports nothing more"
+    if on_trio:
+        return "it runs on asyncio and in threads, not on trio"
+    if proxy is not None:
+        return "it uses no proxy, and the environment names one for this host"
+    return ""
 
 
 def may_send_again(request: httpx.Request) -> bool:
@@ -183,14 +194,14 @@ class LanesState(Generic[AnyLane]):
             "certificates": "verified" if origin.scheme == "https" else "none: plain http",
         }
 
-    def _is_direct(self, proxy: str | None) -> bool:
+    def _is_direct(self, proxy: str | None, *, upgrades: bool = False) -> bool:
         """Return whether a new lane connects directly.
 
         Raises `ConfigurationError` if the option requires it and it is not possible.
         """
-        if self.connections == "httpx":
+        if self.connections == "httpx" or upgrades:
             return False
-        problem = direct_problem(proxy, on_trio=self._is_on_trio())
+        problem = _direct_problem(proxy, self._is_on_trio())
         if problem and self.connections == "direct":
             raise ConfigurationError(f"connections='direct': {problem}")
         return not problem and not (self.connections == "auto" and is_patched())
@@ -199,14 +210,14 @@ class LanesState(Generic[AnyLane]):
         """Return whether the running event loop is trio's."""
         return False
 
-    def _open(self, origin: Origin) -> AnyLane:
+    def _open(self, origin: Origin, *, upgrades: bool = False) -> AnyLane:
         """Make a new lane of this pool's style.
 
-        It connects when it sends its first request.
+        It connects when it sends its first request. One that `upgrades` can become a WebSocket.
         """
         env = self.trust_env
         proxy = proxy_for(*origin, env)
-        if self._is_direct(proxy):
+        if self._is_direct(proxy, upgrades=upgrades):
             context = tls("https", env) if origin[0] == "https" else None
             return self._direct_lane()(origin, context, self._sessions)
         return self._httpx_lane(tls(origin[0], env), proxy_option(proxy, env))
@@ -215,7 +226,7 @@ class LanesState(Generic[AnyLane]):
     """The class of lanes of httpx."""
 
     def _direct_lane(self) -> Callable[..., AnyLane]:
-        """Return the class of direct lanes, whose module needs httptools."""
+        """Return the class of direct lanes, whose module is loaded when it is used."""
         raise NotImplementedError
 
     def _is_kept(self, lane: AnyLane) -> bool:
@@ -306,9 +317,9 @@ class Lanes(LanesState["Lane"], httpx.BaseTransport):
     `trust_env=False` ignores the proxies and TLS settings of the environment. Requests to this
     machine never use a proxy.
 
-    `connections="direct"` connects without httpx, which costs a third of the CPU and needs the
-    extra `[fast]`; `"httpx"` connects with it. `"auto"` is direct where httptools is installed, no
-    proxy applies, and no test library such as respx has replaced a part of httpx.
+    `connections="direct"` connects without httpx, which costs a third of the CPU; `"httpx"`
+    connects with it. `"auto"` is direct where no proxy applies, and no test library such as respx
+    has replaced a part of httpx.
 
     Raises `ConfigurationError` for a request after `close`, `httpx.PoolTimeout` if no connection is
     free within the pool timeout.
@@ -335,7 +346,7 @@ class Lanes(LanesState["Lane"], httpx.BaseTransport):
             slot = self._slots.take(seconds_for_a_lane(request))
             if slot is None:
                 raise httpx.PoolTimeout("no free lane", request=request)
-            lane = self._take(origin)
+            lane = self._take(origin, upgrades=UPGRADE in request.extensions)
             try:
                 response = lane.send(request)
             except BROKEN:
@@ -355,15 +366,15 @@ class Lanes(LanesState["Lane"], httpx.BaseTransport):
         response.stream = leased
         return response
 
-    def _take(self, origin: Origin) -> Lane:
+    def _take(self, origin: Origin, *, upgrades: bool) -> Lane:
         while True:
             with self._lock:
                 if self._closed:
                     raise client_closed()
                 idle = self._idle[origin]
-                lane = idle.pop() if idle else None
+                lane = idle.pop() if idle and not upgrades else None
             if lane is None:
-                return self._open(origin)
+                return self._open(origin, upgrades=upgrades)
             if self._is_kept(lane):
                 return lane
             lane.close()

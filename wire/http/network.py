@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
 import os
 import ssl
 import sys
@@ -248,21 +247,6 @@ def is_patched() -> bool:
     )
 
 
-def direct_problem(proxy: str | None, *, on_trio: bool = False) -> str:
-    """Return why a direct lane is not possible, as one sentence; empty if it is."""
-    try:
-        found = importlib.util.find_spec("httptools")
-    except ImportError:
-        return "the interpreter ends, and imports nothing more"
-    if found is None:
-        return "it needs httptools: pip install 'wire-llm[fast]'"
-    if on_trio:
-        return "it runs on asyncio and in threads, not on trio"
-    if proxy is not None:
-        return "it uses no proxy, and the environment names one for this host"
-    return ""
-
-
 transport_of_block: ContextVar[Callable[[str, bool], Any] | None] = ContextVar(
     "transport_of_block", default=None
 )
@@ -286,8 +270,8 @@ def opened(http: Any, trust_env: bool, style: Style) -> tuple[Any, Callable[[htt
     """Return the transport or client to use, and its function that sends a request.
 
     "auto", "direct" and "httpx" select lanes and their connections; transports and clients of
-    httpx2 are taken too. Raises `ConfigurationError` for anything else, for "direct" where it is
-    not possible, and for `trust_env=False` together with a transport, which has its own setting.
+    httpx2 are taken too. Raises `ConfigurationError` for anything else, and for `trust_env=False`
+    together with a transport, which has its own setting.
     """
     http = sealed_object(http, *TRANSPORT_METHODS)
     if isinstance(http, str):
@@ -296,8 +280,6 @@ def opened(http: Any, trust_env: bool, style: Style) -> tuple[Any, Callable[[htt
                 "http: expected 'auto', 'direct', 'httpx', a transport or a client, "
                 f"not {quoted(http)}"
             )
-        if http == "direct" and (problem := direct_problem(None)):
-            raise ConfigurationError(f"http='direct': {problem}")
         make = transport_of_block.get() if http == "auto" else None
         if make is None:
             transport = style.lanes(trust_env=trust_env, connections=http)

@@ -19,7 +19,7 @@ import httpx
 import msgspec
 
 from wire.core.account import Account, Preview
-from wire.core.call import Answer, Call, Chunk, StreamCall, Timeouts
+from wire.core.call import Answer, Call, Chunk, SocketCall, StreamCall, Timeouts
 from wire.core.errors import (
     APIError,
     ClockError,
@@ -61,8 +61,8 @@ from wire.http.call_logs import BODY_CHARACTERS, CallLog, follow_variable, mask_
 from wire.http.lanes import LanesState
 from wire.http.network import described, shown_proxy
 from wire.http.prepared import PreparedRequest, header_texts, kept_url, raw_headers, url_of
-from wire.http.target import Target
-from wire.http.watchdog import ATTEMPT, Watch
+from wire.http.target import Calls, Target
+from wire.http.watchdog import ATTEMPT, UPGRADE, Watch
 
 if TYPE_CHECKING:
     from wire.around.seam import AroundFunction
@@ -115,6 +115,7 @@ class Attempt:
         "_connect_ends",
         "_continues",
         "_ends",
+        "_extensions",
         "_first_byte",
         "_head",
         "_head_ends",
@@ -145,7 +146,7 @@ class Attempt:
     def __init__(
         self,
         target: Target,
-        call: AnyCall,
+        call: Calls,
         http: Any = None,
         account: Account | None = None,
         *,
@@ -163,7 +164,7 @@ class Attempt:
                 if around is None:
                     self.log.refused(target, call, error)
                 raise
-        self.call: AnyCall = target.with_id(call)
+        self.call: Calls = target.with_id(call)
         self._http = http
         self.grant: Grant | None = None
         """What heads or signs the next request, of a client with credentials."""
@@ -182,6 +183,7 @@ class Attempt:
         self._notes: list[Note] = []
         self._headers: Mapping[str, str] = {}
         self._waits: dict[str, float | None] = {}
+        self._extensions: dict[str, Any] = {}
         self._connect = self.clocks.connect or math.inf
         self._first_byte = self.clocks.first_byte or math.inf
         self._idle = self.clocks.idle or math.inf
@@ -343,7 +345,7 @@ class Attempt:
             "write": first_byte,
             "pool": first_byte,
         }
-        extensions = {"timeout": self._waits, ATTEMPT: self}
+        extensions = self._extensions = {"timeout": self._waits, ATTEMPT: self}
         try:
             return _request(
                 self.call,
@@ -430,7 +432,10 @@ class Attempt:
             self.around.head(self, response.status_code, dict(shown))
         # httpcore reads this entry again before the body, so the idle time holds from here.
         self._waits["read"] = _wait(min(self._idle, self._ends - time.monotonic()))
-        return 200 <= response.status_code < 300  # no further call for each answer
+        # Not by a function, which would be one more call for each answer.
+        return 200 <= response.status_code < 300 or (
+            response.status_code == 101 and UPGRADE in self._extensions
+        )
 
     @property
     def _is_answer(self) -> bool:
@@ -640,7 +645,7 @@ class Attempt:
         self.change(msgspec.structs.replace(amended, amend=None))
         return True
 
-    def change(self, call: AnyCall) -> None:
+    def change(self, call: Calls) -> None:
         """Send another call from the next attempt on."""
         self.call = call
         self.mask = self.mask.and_also(call.secrets())
@@ -795,7 +800,7 @@ class ClientState(Foreign):
         """Raise `ConfigurationError`, which names the variable, if a key is needed and missing."""
         self._target.require_key()
 
-    def preview(self, call: AnyCall) -> Preview:
+    def preview(self, call: Calls) -> Preview:
         """Return the request without sending it. Needs no key and shows none."""
         return self._target.preview(call)
 
@@ -814,7 +819,7 @@ class ClientState(Foreign):
 
 
 def _request(
-    call: AnyCall,
+    call: Calls,
     target: str,
     headers: list[tuple[str, str]],
     extensions: dict[str, Any],
@@ -826,6 +831,11 @@ def _request(
     body = call.form or call.body
     if (body or call.method in ("POST", "PUT", "PATCH")) and "content-length" not in given:
         added.append(("Content-Length", str(len(body))))
+    if isinstance(call, SocketCall):
+        from wire.http.websocket import new_key, upgrade_headers  # few calls open a session
+
+        extensions[UPGRADE] = new_key()
+        added += upgrade_headers(extensions[UPGRADE])
     all_headers = [*added, *headers]
     if grant is not None:
         all_headers = grant.headed(call.method.upper(), url.target, all_headers, body)

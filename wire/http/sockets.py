@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import select
 import socket
@@ -31,6 +32,24 @@ def has_arrived(connection: Any) -> bool:
             poll.register(descriptor, select.POLLIN)
             return bool(poll.poll(0))
         return bool(select.select([descriptor], [], [], 0)[0])
+    except (OSError, ValueError):
+        return True
+
+
+def is_ready(connection: Any, seconds: float, *, writes: bool = False) -> bool:
+    """Wait until a socket has bytes to read; with `writes`, also until it takes bytes.
+
+    Returns false after so many seconds. A closed socket is ready.
+    """
+    wait = None if seconds == math.inf else max(0.0, seconds)
+    try:
+        descriptor = connection.fileno()
+        if hasattr(select, "poll"):  # `select` refuses descriptors above 1023
+            poll = select.poll()
+            poll.register(descriptor, select.POLLIN | (select.POLLOUT if writes else 0))
+            return bool(poll.poll(None if wait is None else math.ceil(wait * 1000)))
+        written = [descriptor] if writes else []
+        return any(select.select([descriptor], written, [], wait))
     except (OSError, ValueError):
         return True
 

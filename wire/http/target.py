@@ -8,14 +8,14 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar, cast
 
 import msgspec
 
 from wire.core import retry as presets
 from wire.core.account import Preview
 from wire.core.arguments import unknown_name
-from wire.core.call import Call, StreamCall, Timeouts, timeouts_of
+from wire.core.call import Call, SocketCall, StreamCall, Timeouts, timeouts_of
 from wire.core.credentials import SHOWN, hidden_in_url
 from wire.core.errors import ConfigurationError, RuleError, WireError
 from wire.core.hosts import Origin, origin_of
@@ -55,7 +55,8 @@ if TYPE_CHECKING:
     from wire.auth.held import Held
 
 T = TypeVar("T")
-AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
+Calls: TypeAlias = Call[Any] | StreamCall[Any, Any] | SocketCall[Any, Any]
+AnyCall = TypeVar("AnyCall", bound=Calls)
 
 Token = Callable[[], str | Awaitable[str]]
 
@@ -82,6 +83,7 @@ class Target(msgspec.Struct, frozen=True):
     retry: Retry
     limits: Limits
     trust_env: bool
+    connection: str = "http"
     around: tuple[AroundFunction, ...] = ()
     place: dict[str, str] = {}
     """The options of the client that are parts of the URL or of a header, such as `region`."""
@@ -103,13 +105,11 @@ class Target(msgspec.Struct, frozen=True):
         `RuleError` for a request that the provider refuses.
         """
         if not isinstance(call, kind):
-            hint = (
-                "; use stream() for it"
-                if isinstance(call, StreamCall)
-                else "; use send() for it"
-                if isinstance(call, Call)
-                else ""
+            uses: dict[type, str] = {StreamCall: "stream", Call: "send", SocketCall: "connect"}
+            hints = (
+                f"; use {use}() for it" for each, use in uses.items() if isinstance(call, each)
             )
+            hint = next(hints, "")
             raise ConfigurationError(
                 f"call: expected a {kind.__name__}, not {type(call).__name__}{hint}"
             )
@@ -168,7 +168,7 @@ class Target(msgspec.Struct, frozen=True):
             message = message if variable else f"no token: {self.provider.name} needs token="
             raise ConfigurationError(message, provider=self.provider.name)
 
-    def url(self, call: Call[Any] | StreamCall[Any, Any]) -> str:
+    def url(self, call: Calls) -> str:
         """Return the complete URL of a call. It never contains a key (R-27)."""
         if call.url:
             return call.url
@@ -194,9 +194,7 @@ class Target(msgspec.Struct, frozen=True):
             return call
         return cast(AnyCall, call.replace(headers={name: str(uuid.uuid4())}))
 
-    def send_headers(
-        self, call: Call[Any] | StreamCall[Any, Any], token: Secret | None
-    ) -> list[tuple[str, str]]:
+    def send_headers(self, call: Calls, token: Secret | None) -> list[tuple[str, str]]:
         """Return the headers with secrets revealed.
 
         Pass them on at once, and keep them in no variable.
@@ -222,19 +220,19 @@ class Target(msgspec.Struct, frozen=True):
             else (self.provider.key_header, self.provider.key_scheme)
         )
 
-    def _headers(self, call: Call[Any] | StreamCall[Any, Any]) -> dict[str, str | Secret]:
+    def _headers(self, call: Calls) -> dict[str, str | Secret]:
         return {**_AGENT, **({} if call.url else self.headers), **call.headers}
 
-    def preview(self, call: Call[Any] | StreamCall[Any, Any], mask: Mask | None = None) -> Preview:
+    def preview(self, call: Calls, mask: Mask | None = None) -> Preview:
         """Return the request without sending it. Needs no key and shows none.
 
         `mask` knows the secrets of the call too.
         """
         from wire.core.secret_fields import masked_body  # for previews only
 
-        if not isinstance(call, Call | StreamCall):
+        if not isinstance(call, Call | StreamCall | SocketCall):
             raise ConfigurationError(
-                f"call: expected a Call or StreamCall, not {type(call).__name__}"
+                f"call: expected a Call, StreamCall or SocketCall, not {type(call).__name__}"
             )
         call = self.shaped(call)
         auth = {} if call.url else self._shown_auth()
@@ -285,6 +283,7 @@ class Target(msgspec.Struct, frozen=True):
             "retry": self.retry,
             "limits": self.limits,
             "trust_env": self.trust_env,
+            "connection": self.connection,
         }
 
 
@@ -345,6 +344,9 @@ class Options(TypedDict, total=False):
     """Name of a header that carries an id: a new one for each call, the same on all its attempts.
     A gateway that knows the header, such as `Idempotency-Key`, does not run a repeated request
     twice."""
+    connection: str
+    """`http`, or `socket`: requests of OpenAI's Responses follow each other on a WebSocket, each
+    with only what is new in it; all others go over HTTP. It needs the extra `[live]`."""
     around: AroundFunction | Sequence[AroundFunction] | None
     """A function, or several, that see each call and may change, answer, delay or refuse it; see
     `wire.around`."""
@@ -369,19 +371,8 @@ _KINDS: dict[str, Any] = {
 
 
 _NAMES = (
-    "name",
-    "model",
-    "provider",
-    "default",
-    "version",
-    "project",
-    "location",
-    "region",
-    "resource",
-    "workspace",
-    "account",
-    "credentials",
-    "idempotency_header",
+    *("name", "model", "provider", "default", "version", "project", "location", "region"),
+    *("resource", "workspace", "account", "credentials", "idempotency_header", "connection"),
 )
 """Parameters whose values are names. One that looks random may be a key in a wrong place."""
 
@@ -480,8 +471,15 @@ def target(name: str, options: Options) -> Target:
         retry=_checked(options.get("retry", presets.DEFAULT), presets.NONE, "retry"),
         limits=_checked(options.get("limits"), Limits(), "limits"),
         trust_env=_checked(options.get("trust_env"), True, "trust_env"),
+        connection=_connection(options.get("connection", "http")),
         around=_around(options.get("around")),
     )
+
+
+def _connection(given: Any) -> str:
+    if given not in ("http", "socket"):
+        raise ConfigurationError(f"connection: expected 'http' or 'socket', not {quoted(given)}")
+    return str(given)
 
 
 def _around(given: Any) -> tuple[AroundFunction, ...]:

@@ -32,6 +32,10 @@ from wire.http.sockets import cut_off, inode, shut_down
 ATTEMPT = "wire.attempt"
 """Request extension: the `Clocks` of the attempt. A request of another client has none."""
 
+UPGRADE = "wire.upgrade"
+"""Request extension: the key of a request that opens a WebSocket. Such a request gets a new
+connection, which is httpx's: those of `wire.http.direct` cannot change their protocol."""
+
 _PERIOD = 1.0
 """Seconds after which a watch is looked at again at the latest, and removed if it has ended."""
 _TICKS = 8

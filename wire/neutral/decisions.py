@@ -22,7 +22,7 @@ from wire.core.errors import RuleError, StreamInvalid, Violation
 from wire.core.memory import MetadataStruct, Note
 from wire.core.secret import quoted
 from wire.neutral.conversion import converted
-from wire.neutral.messages import Media
+from wire.neutral.messages import Media, Message
 
 if TYPE_CHECKING:
     from wire.catalogue.cost import Cost
@@ -31,7 +31,8 @@ A = TypeVar("A")
 
 Kind: TypeAlias = Literal["yes_no", "one_of", "scale"]
 Value: TypeAlias = str | bool
-Part: TypeAlias = str | Media | dict[str, Any]
+Content: TypeAlias = str | Media | dict[str, Any]
+Part: TypeAlias = Content | Message
 
 KINDS = ("yes_no", "one_of", "scale")
 LEAST_OPTIONS, MOST_OPTIONS = 2, 255
@@ -170,18 +171,23 @@ class DecideRequest(MetadataStruct, frozen=True):
     """
 
     input: tuple[Part, ...]
-    """Texts, `Media` and JSON objects; one alone, or several. Stored as a tuple."""
+    """Texts, `Media` and JSON objects, or the messages of a conversation; one alone, or several.
+    Stored as a tuple."""
     questions: dict[str, Question]
     """Each question by the name of its answer: at least one."""
 
     def __post_init__(self) -> None:
         given: Any = self.input
-        alone = isinstance(given, (str, Media, Mapping))
+        alone = isinstance(given, (str, Media, Mapping, Message))
         parts = (given,) if alone else items_of("input", given)
         if not parts:
             raise _refused("input", "expected a text, a Media, a JSON object, or several of these")
+        talks = isinstance(parts[0], Message)
         for index, part in enumerate(parts):
-            _check_part("input" if alone else f"input[{index}]", part)
+            path = "input" if alone else f"input[{index}]"
+            if isinstance(part, Message) is not talks:
+                raise _refused(path, "expected messages alone, or none")
+            _check_part(path, part)
         questions: Any = self.questions
         if not isinstance(questions, Mapping):
             raise wrong_type("questions", questions, "mapping of names to questions")
@@ -196,15 +202,31 @@ class DecideRequest(MetadataStruct, frozen=True):
         msgspec.structs.force_setattr(self, "input", tuple(parts))
         msgspec.structs.force_setattr(self, "questions", dict(questions))
 
+    def contents(self) -> tuple[Content, ...]:
+        """Return the input for a host that reads no conversation.
+
+        Raises `RuleError` for messages.
+        """
+        found: list[Content] = []
+        for index, part in enumerate(self.input):
+            if isinstance(part, Message):
+                told = "decisions of this host read no messages; send their texts"
+                raise _refused(f"input[{index}]", told)
+            found.append(part)
+        return tuple(found)
+
 
 def _check_part(path: str, part: object) -> None:
+    if isinstance(part, Message):
+        json_values.checked(part, path)
+        return
     if isinstance(part, Media):
         return
     if isinstance(part, Mapping):
         json_values.checked(part, path)
         return
     if not isinstance(part, str):
-        raise wrong_type(path, part, "text, a Media or a JSON object")
+        raise wrong_type(path, part, "text, a Media, a JSON object or a Message")
     _text(path, part)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import msgspec
 
 from wire.catalogue.usage import Usage
+from wire.core.chunk_bytes import EARLIER
 from wire.core.memory import Note
-from wire.neutral.ids import made_id
+from wire.neutral.ids import ReplyIds, made_id
 from wire.neutral.messages import Citation, Message, Origin, Part, Reply, ToolCall, with_origin
 
 
@@ -45,6 +47,17 @@ def joined(hops: Sequence[Reply]) -> Reply:
     reply: Reply = msgspec.structs.replace(last, **fields)
     vars(reply).update(vars(last))  # such as the answer
     return reply
+
+
+def parsed(parse_reply: Callable[..., Reply], answer: Any, body: bytes, **context: Any) -> Reply:
+    """Return the reply of a folded stream that took several requests.
+
+    As in the events, the calls of all requests are numbered together.
+    """
+    ids, error = ReplyIds(body), context.pop("error", None)
+    earlier = vars(answer)[EARLIER]
+    replies = [parse_reply(each, body=body, ids=ids, **context) for each in earlier]
+    return joined([*replies, parse_reply(answer, body=body, ids=ids, error=error, **context)])
 
 
 def _own(part: Part, used: set[str]) -> Part:

@@ -24,7 +24,7 @@ from wire.neutral.serving import (
 from wire.neutral.settings import effort_and_settings
 from wire.neutral.unread import Kinds, Unread, find_unread, keys
 from wire.ollama.parse import WIRE, parse_reply
-from wire.ollama.types import ChatRequest, ChatResponse, Options, Tool
+from wire.ollama.types import ChatRequest, ChatResponse, GenerateRequest, Options, Tool
 from wire.ollama.types import Message as WireMessage
 
 _CALL = keys("id type", function=keys("index name arguments"))
@@ -37,10 +37,12 @@ _MESSAGE = Kinds(
     },
     _OF_USER,
 )
+OPTIONS = keys("temperature top_p num_predict stop seed")
+"""The options that have a neutral form."""
 _READ = keys(
     "model stream think format",
     messages=_MESSAGE,
-    options=keys("temperature top_p num_predict stop seed"),
+    options=OPTIONS,
     tools=keys("type", function=keys("name description parameters")),
 )
 """What is read of a body."""
@@ -65,6 +67,16 @@ def parse_request(
     given = find_unread(body, _READ_OF_OWN if provider else _READ, own=bool(provider))
     tools = tuple(_tools(sent.tools or (), given))  # first: it finds the names
     messages = _Reader(provider, model, given).messages(sent.messages or ())
+    return received_of(sent, renamed(messages, given), given, tools)
+
+
+def received_of(
+    sent: ChatRequest | GenerateRequest,
+    messages: tuple[Message, ...],
+    given: Unread,
+    tools: tuple[Function, ...] = (),
+) -> ReceivedRequest:
+    """Convert what requests of both endpoints have beside their messages."""
     options = sent.options or Options()
     most = options.num_predict
     if given.own:
@@ -75,13 +87,14 @@ def parse_request(
             given.add("options", "num_predict")
     request = Request(
         tools=tools,
-        messages=renamed(messages, given),
+        messages=messages,
         max_tokens=most if most is None or most > 0 else None,
         temperature=options.temperature,
         top_p=options.top_p,
         stop=tuple(options.stop or ()),
         seed=options.seed,
         **effort_and_settings(given, WIRE, None if given.own else _effort(sent.think)),
+        thoughts="auto" if sent.think and not given.own else None,
         output=_output(sent.format, given),
     )
     return ReceivedRequest(
@@ -165,16 +178,22 @@ class _Reader:
         return result_of(id, found, self._parts(sent, index), self._given, *steps)
 
     def _parts(self, sent: WireMessage, index: int) -> list[Part]:
-        parts: list[Part] = [Text(sent.content)] if sent.content else []
-        for at, image in enumerate(sent.images or ()):
-            path = f"messages[{index}].images[{at}]"
-            try:
-                data = from_base64(image)
-                kind = media_type_of("", data[:HEAD_BYTES]) or "image/png"
-                parts.append(Media(data=data, media_type=kind))
-            except (ValueError, RuleError):
-                self._given.refuse(path, "expected base64 of an image")
-        return parts or [Text("")]
+        return parts_of(sent.content, sent.images, self._given, f"messages[{index}].")
+
+
+def parts_of(
+    text: str | None, images: Sequence[str] | None, given: Unread, path: str = ""
+) -> list[Part]:
+    """Convert a text and its images; `path` is where both stand."""
+    parts: list[Part] = [Text(text)] if text else []
+    for at, image in enumerate(images or ()):
+        try:
+            data = from_base64(image)
+            kind = media_type_of("", data[:HEAD_BYTES]) or "image/png"
+            parts.append(Media(data=data, media_type=kind))
+        except (ValueError, RuleError):
+            given.refuse(f"{path}images[{at}]", "expected base64 of an image")
+    return parts or [Text("")]
 
 
 # --- tools ----------------------------------------------------------------------------------------

@@ -40,6 +40,10 @@ _STOPS = {"end": "stop", "tool_calls": "stop", "length": "length", "pause": "len
 _Lines = list[dict[str, Any]]
 NDJSON = "application/x-ndjson"
 """The content type of streams."""
+VERSION = "0.12.0"
+"""The version of the server whose answers these are."""
+RUNNING = b"Ollama is running"
+"""What the root of the server says."""
 
 
 def takes(media: Media) -> bool:
@@ -192,14 +196,18 @@ class ReplyWriter:
         return self._end(event.reply) if isinstance(event, Done) else b""
 
     def _line(self, message: dict[str, Any]) -> bytes:
-        line = {**_head(self._head), "message": {"role": "assistant", **message}, "done": False}
+        said = {"role": "assistant", **message}
+        return self._written({**_head(self._head), "message": said, "done": False})
+
+    def _written(self, line: Mapping[str, Any]) -> bytes:
+        """Render one line."""
         return framed([line])
 
     def _end(self, reply: Reply) -> bytes:
         body = body_of(reply, self._received, self._head)
         images = body["message"].get("images")
         beside = {"images": images} if images else {}
-        return framed([{**body, "message": {"role": "assistant", "content": "", **beside}}])
+        return self._written({**body, "message": {"role": "assistant", "content": "", **beside}})
 
 
 render_reply = rendering(body_of, events_of, framed)

@@ -47,6 +47,7 @@ _NAMES = {
 _MODULES = {
     "media_calls": "wire.openai.common.media_calls",
     "batching": "wire.openai.chat.batching",
+    "realtime": "wire.openai.realtime",
     "responses": "wire.openai.responses",
     "types": "wire.openai.chat.types",
 }

@@ -1,4 +1,5 @@
 # Written by `python -m tests.faces`.
+from wire.openai import realtime as realtime
 from wire.openai import responses as responses
 from wire.openai.batch_file import batch_lines as batch_lines
 from wire.openai.chat import batching as batching

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
 from wire.catalogue.catalogue import Model
+from wire.core.lenient import plain
 from wire.neutral.messages import Media, Other, Part, ServerToolCall, ServerToolResult
+from wire.neutral.serving import encoded
+from wire.testing.emulator.answer import Answer, json_answer
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.routes import Route
 from wire.wires.contract import WIRES, Wire
@@ -35,10 +40,15 @@ class Api(msgspec.Struct, frozen=True):
     events: str = "text/event-stream; charset=utf-8"
     """The content type of its streams."""
 
+    side: Any = None
+    """What reads the requests of clients and writes the replies, if it is not the wire itself."""
+    loaded: Callable[[bytes], dict[str, Any] | None] = lambda body: None
+    """Returns the answer to a request that asks for no output; `None` for others."""
+
     @property
     def of(self) -> Wire:
-        """The wire that reads the requests of clients, and writes the replies to them."""
-        return WIRES[self.wire]
+        """What reads the requests of clients, and writes the replies to them."""
+        return self.side or WIRES[self.wire]
 
 
 def _gemini() -> Api:
@@ -73,7 +83,23 @@ def _converse() -> Api:
 def _ollama() -> Api:
     from wire.ollama.replies import NDJSON, takes
 
-    return Api("ollama", takes=takes, events=NDJSON)
+    loaded = functools.partial(_ollama_loaded, "messages")
+    return Api("ollama", takes=takes, events=NDJSON, loaded=loaded)
+
+
+def _ollama_generate() -> Api:
+    from wire.ollama import generated
+    from wire.ollama.replies import NDJSON
+
+    loaded = functools.partial(_ollama_loaded, "prompt")
+    return Api("ollama", events=NDJSON, side=generated, loaded=loaded)
+
+
+def _ollama_loaded(key: str, body: bytes) -> dict[str, Any] | None:
+    from wire.ollama.loading import loaded
+
+    given = plain(body)
+    return loaded(given, key) if isinstance(given, dict) else None
 
 
 def _interactions() -> Api:
@@ -90,6 +116,7 @@ GENERATING: Mapping[str, Callable[[], Api]] = {
     "converse": _converse,
     "converseStream": _converse,
     "ollama.chat": _ollama,
+    "ollama.generate": _ollama_generate,
     "interactions": _interactions,
 }
 """Endpoints of vendors that ask for output of a model."""
@@ -147,26 +174,45 @@ def _anthropic_model(id: str, facts: Model) -> dict[str, Any]:
     }
 
 
+def _ollama_details(facts: Model) -> dict[str, Any]:
+    kind = {"format": "", "family": facts.provider, "families": [facts.provider]}
+    return {"parent_model": "", **kind, "parameter_size": "", "quantization_level": ""}
+
+
+def _ollama_named(id: str, facts: Model) -> dict[str, Any]:
+    digest = hashlib.sha256(id.encode()).hexdigest()  # Ollama's command shows the beginning of it
+    details = _ollama_details(facts)
+    return {"name": id, "model": id, "size": 0, "digest": digest, "details": details}
+
+
 def _ollama_model(id: str, facts: Model) -> dict[str, Any]:
-    return {
-        "name": id,
-        "model": id,
-        "modified_at": "2026-01-01T00:00:00Z",
-        "size": 0,
-        "digest": "",
-        "details": {"family": facts.provider, "format": "", "parameter_size": ""},
-    }
+    return {**_ollama_named(id, facts), "modified_at": "2026-01-01T00:00:00Z"}
+
+
+def _ollama_running(id: str, facts: Model) -> dict[str, Any]:
+    """Describe a model as one that stays loaded."""
+    window = facts.context_window or 0
+    loaded = {"expires_at": "2100-01-01T00:00:00Z", "size_vram": 0, "context_length": window}
+    return {**_ollama_named(id, facts), **loaded}
 
 
 def _ollama_shown(id: str, facts: Model) -> dict[str, Any]:
     info: dict[str, Any] = {"general.architecture": facts.provider}
     if facts.context_window is not None:
         info[f"{facts.provider}.context_length"] = facts.context_window
-    details = {"family": facts.provider, "format": "", "parameter_size": ""}
+    can = {
+        "completion": True,
+        "tools": facts.tools is not False,
+        "vision": "image" in (facts.inputs or ("image",)),
+        "thinking": facts.thinks is not False,
+    }
     return {
-        "details": details,
+        "license": "",
+        "modelfile": "",
+        "template": "",
+        "details": _ollama_details(facts),
         "model_info": info,
-        "capabilities": ["completion", "tools", "vision", "thinking"],
+        "capabilities": [name for name, able in can.items() if able],
         "modified_at": "2026-01-01T00:00:00Z",
     }
 
@@ -195,10 +241,36 @@ MODELS: Mapping[str, Models] = {
     "chat.models": Models(_openai_model, lambda models: {"object": "list", "data": models}),
     "messages.models": Models(_anthropic_model, _anthropic_list),
     "ollama.tags": Models(_ollama_model, lambda models: {"models": models}),
+    "ollama.ps": Models(_ollama_running, lambda models: {"models": models}),
     "ollama.show": Models(_ollama_shown, lambda models: {"models": models}),
 }
-SERVED = frozenset({*GENERATING, *COUNTING, *MODELS, *EMBEDDING})
+
+
+# --- the rest -------------------------------------------------------------------------------------
+
+
+def _ollama_version() -> Answer:
+    from wire.ollama.replies import VERSION
+
+    return json_answer(encoded({"version": VERSION}))
+
+
+def _ollama_is_running() -> Answer:
+    from wire.ollama.replies import RUNNING
+
+    return Answer(200, (("content-type", "text/plain; charset=utf-8"),), (RUNNING,))
+
+
+FIXED: Mapping[str, Callable[[], Answer]] = {
+    "ollama.version": _ollama_version,
+    "ollama.running": _ollama_is_running,
+}
+"""Endpoints whose answer is always the same."""
+SERVED = frozenset({*GENERATING, *COUNTING, *MODELS, *EMBEDDING, *FIXED})
 """The endpoints that the gateway has."""
+_NO_DISK = "The gateway has no models on a disk: it serves those that it was started with."
+REFUSED: Mapping[str, str] = {"ollama.pull": _NO_DISK, "ollama.remove": _NO_DISK}
+"""Endpoints that it does not have for a reason of its own, and the reason."""
 
 
 def wants_array(request: Received, route: Route) -> bool:

@@ -7,14 +7,12 @@ the emulator.
 
 from __future__ import annotations
 
-import hmac
 import secrets
 import time
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -43,9 +41,20 @@ from wire.neutral.serving import (
     left_out,
     passed_on,
 )
+from wire.serving.admission import refusal_of
 from wire.serving.backends import Backends, facts_of
 from wire.serving.embeddings import embedded
-from wire.serving.endpoints import COUNTING, GENERATING, MODELS, SERVED, STREAMING, Api, wants_array
+from wire.serving.endpoints import (
+    COUNTING,
+    FIXED,
+    GENERATING,
+    MODELS,
+    REFUSED,
+    SERVED,
+    STREAMING,
+    Api,
+    wants_array,
+)
 from wire.serving.failures import failure_of
 from wire.serving.forwarding import FORWARDED, Forwarding
 from wire.serving.state import ClientIds, Remembered, packed, restored
@@ -65,7 +74,6 @@ _FRAME_TOKENS = 4
 """Tokens around each message, and around the prompt: OpenAI's number of its chat models, which
 also makes up for estimates that are rounded down."""
 _MAX_NOTES, _MAX_NOTE_LETTERS = 20, 300
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class _Conversation(msgspec.Struct, frozen=True):
@@ -191,13 +199,13 @@ class Gateway:
         failing = Failure(400, request.excess, request=request, route=route)
         forwards = route.endpoint.startswith(FORWARDED)
         is_upload = forwards and self._forwarding.is_upload(request, route)
-        refusal = None if is_upload else self._refusal(request)
+        refusal = None if is_upload else refusal_of(request, self._key)
         if refusal is not None:
             return vendor.error_answer(replace(failing, status=refusal[0], message=refusal[1]))
         if request.excess and not forwards:
             return vendor.error_answer(failing)
         if route.endpoint not in SERVED and not forwards:
-            words = f"The gateway does not serve {route.endpoint}."
+            words = REFUSED.get(route.endpoint, f"The gateway does not serve {route.endpoint}.")
             return vendor.error_answer(replace(failing, status=404, message=words))
         try:
             return await self._answer(request, vendor, route)
@@ -222,29 +230,9 @@ class Gateway:
         vendor, route = vendor_of(request, self._vendors)
         return vendor.error_answer(Failure(status, message, request=request, route=route))
 
-    def _refusal(self, request: Received) -> tuple[int, str] | None:
-        """Return status and message for a client that may not use the gateway."""
-        if self._key is not None:
-            headers = request.headers
-            keys = (
-                request.bearer,
-                headers.get("x-api-key", ""),
-                headers.get("x-goog-api-key", ""),
-                headers.get("api-key", ""),
-                request.query.get("key", ""),
-            )
-            expected = self._key.reveal().encode()
-            if not any(hmac.compare_digest(key.encode(), expected) for key in keys):
-                return 401, "The key of the gateway is missing or wrong."
-            return None
-        # Any web page can send requests to this machine, and would use the key of the backend.
-        for name in ("origin", "host"):
-            address = request.headers.get(name, "")
-            if address and _host_of(address) not in LOOPBACK:
-                return 403, f"The gateway has no key, and the header {name} names another machine."
-        return None
-
     async def _answer(self, request: Received, vendor: Vendor, route: Route) -> Answer | LiveAnswer:
+        if route.endpoint in FIXED:
+            return FIXED[route.endpoint]()
         if route.endpoint in MODELS:
             return self._models(request, route)
         if route.endpoint.startswith(FORWARDED):
@@ -257,6 +245,8 @@ class Gateway:
             body, notes = await embedded(request.body, endpoint, backend, vendor.wires)
             return _noted(json_answer(body), notes)
         api = GENERATING[route.endpoint]()
+        if (idle := api.loaded(request.body)) is not None:
+            return json_answer(encoded(idle))
         parsed = self._parsed(api, backend, request.body)
         notes = list(parsed.notes)
         neutral, ids = self._continued(parsed, backend, notes)
@@ -462,14 +452,6 @@ def _changes(request: Request) -> list[dict[str, Any]]:
     changes = [each for each in singles if each]
     together = {name: value for each in changes for name, value in each.items()}
     return [*changes, together] if len(changes) > 1 else changes
-
-
-def _host_of(address: str) -> str | None:
-    """Return the host of an origin, or of a `Host` header."""
-    try:
-        return urlsplit(address if "//" in address else f"//{address}").hostname
-    except ValueError:  # such as http://[::1
-        return None
 
 
 def _check(reply: Reply) -> None:

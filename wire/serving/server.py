@@ -6,7 +6,8 @@ import contextlib
 from collections.abc import Callable, Iterator
 
 from wire.core.errors import ConfigurationError
-from wire.serving.gateway import LOOPBACK, Gateway
+from wire.serving.admission import LOOPBACK
+from wire.serving.gateway import Gateway
 from wire.testing.emulator.answer import Answer, LiveAnswer
 from wire.testing.emulator.connection import Connection
 from wire.testing.emulator.server import HttpServer

@@ -39,11 +39,8 @@ def decide_call(input: Any, questions: Any, model: Any, row: Provider) -> Call[D
     _check(model, "gpt-6-luna")
     call = WIRES[row.wire].decide_call(DecideRequest(input, questions), model, row)
     if call is None:
-        having = [
-            each.name
-            for each in PROVIDERS.values()
-            if getattr(each.dialect, "decisions", "") and "@" not in each.name
-        ]
+        names = {each.name for each in PROVIDERS.values() if getattr(each.dialect, "decisions", "")}
+        having = [name for name in names if name.partition("@")[0] not in names - {name}]
         raise ConfigurationError(
             f"model: {row.name} has no decisions; {', '.join(sorted(having))} have them",
             provider=row.name,

@@ -6,8 +6,10 @@ import pytest
 
 from tests.gemini.interactions.samples import MODEL, Player, client
 from tests.joined import joined
+from wire import Chat, Client, file_search, web_search
 from wire.errors import (
     APIError,
+    AuthError,
     BadRequestError,
     ConfigurationError,
     NotFoundError,
@@ -20,6 +22,49 @@ from wire.gemini.interactions import InteractionRequest
 from wire.testing.emulator import Emulator, EmulatorTransport
 
 HI = InteractionRequest(model=MODEL, input="Hi")
+VERTEX = {"project": "my-project", "location": "europe-west4"}
+
+
+@pytest.mark.parametrize(
+    ("location", "host"),
+    [
+        ("europe-west4", "europe-west4-aiplatform.googleapis.com"),
+        ("global", "aiplatform.googleapis.com"),
+        ("us", "aiplatform.us.rep.googleapis.com"),
+    ],
+)
+def test_the_host_on_vertex(location: str, host: str) -> None:
+    http = EmulatorTransport(Emulator())
+    place = {**VERTEX, "location": location}
+    with Client("gemini@vertex-interactions", token=lambda: "fake-token", http=http, **place) as it:
+        call = interactions.create_interaction(HI)
+        path = f"/v1beta1/projects/my-project/locations/{location}/interactions"
+        assert f"https://{host}{path}" in str(it.preview(call))
+        answer = it.send(call)
+        assert answer.id is not None
+        assert it.send(interactions.get_interaction(answer.id)).status == "completed"
+        with it.stream(interactions.stream_interaction(HI)) as events:
+            assert events.result().text == answer.text
+        it.send(interactions.delete_interaction(answer.id))
+        with pytest.raises(NotFoundError):
+            it.send(interactions.get_interaction(answer.id))
+
+
+def test_a_chat_on_vertex_has_the_tools_of_vertex() -> None:
+    emulator = Emulator([{"say": "At 05:12."}] * 2)
+    options = {"token": lambda: "fake-token", "http": EmulatorTransport(emulator), **VERTEX}
+    with Chat("gemini@vertex-interactions:gemini-3.8-flash", **options) as chat:
+        assert chat.ask("When?", tools=[web_search()]).text == "At 05:12."
+        with pytest.raises(RuleError, match="file_search"):
+            chat.ask("When?", tools=[file_search("fileSearchStores/a")])
+    [sent] = emulator.requests
+    assert sent["body"]["tools"] == [{"type": "google_search"}]
+    assert sent["target"].endswith("/locations/europe-west4/interactions")
+    assert "x-goog-api-key" not in sent["headers"]
+    options = {"api_key": "fake-key", "http": EmulatorTransport(Emulator()), **VERTEX}
+    with Client("gemini@vertex-interactions", **options) as client_:
+        with pytest.raises(AuthError):  # a path with a project takes tokens alone
+            client_.send(interactions.create_interaction(HI))
 
 
 def test_the_targets_of_the_calls() -> None:

@@ -15,6 +15,24 @@ ROOTS: dict[str, type[WireStruct]] = {
     "CreateAgentInteraction": types.InteractionRequest,
     "Interaction": types.Interaction,
     "InteractionSseEvent": types.InteractionEvent,
+    "agents.Agent": types.Agent,
+    "agents.AgentListResponse": types.AgentList,
+    "environments.CreateEnvironmentRequest": types.CreateEnvironmentRequest,
+    "environments.Environment": types.StoredEnvironment,
+    "environments.GetEnvironmentFilesResponse": types.EnvironmentFileList,
+    "environments.ListEnvironmentsResponse": types.EnvironmentList,
+    "triggers.Trigger": types.Trigger,
+    "triggers.TriggerCreateParams": types.CreateTriggerRequest,
+    "triggers.TriggerUpdate": types.TriggerUpdate,
+    "triggers.TriggerExecution": types.TriggerExecution,
+    "triggers.ListTriggersResponse": types.TriggerList,
+    "triggers.ListTriggerExecutionsResponse": types.TriggerExecutionList,
+    "webhooks.Webhook": types.Webhook,
+    "webhooks.WebhookInput": types.CreateWebhookRequest,
+    "webhooks.WebhookUpdate": types.WebhookUpdate,
+    "webhooks.WebhookListResponse": types.WebhookList,
+    "webhooks.RotateSigningSecretRequest": types.RotateSecretRequest,
+    "webhooks.WebhookRotateSigningSecretResponse": types.RotatedSecret,
 }
 
 OTHER_TYPES = {
@@ -30,6 +48,7 @@ OTHER_TYPES = {
 
 OF_OTHERS = {
     "DeletedInteraction": "the empty answer of DELETE, of which the inventory has no schema",
+    "Empty": "the empty answer of DELETE and of a ping, of which the inventory has no fields",
     "ErrorBody": "the envelope of an error, of which the inventory has the inside",
 }
 """Structs that nothing in the inventory is met with, and why they are there."""

@@ -48,14 +48,14 @@ KEYS = {
     " total_tokens",
     "DecisionInputTokensDetails": "cached_tokens cache_write_tokens",
     "DecisionOutputTokensDetails": "reasoning_tokens",
-    "SystemOneRequest": "model state questions provider session_id trace user",
+    "SystemOneRequest": "model state questions provider session_id trace user keep_alive",
     "SystemOneQuestion": "type instructions criteria",
     "SystemOneResponse": "answers model usage id provider",
     "SystemOneAnswer": "type noul choice score confidence probabilities legend box",
     "SystemOneBox": "left top right bottom",
     "SystemOneUsage": "input_tokens output_tokens cost",
 }
-"""Struct to the keys of all its variants in openai 3.57.0 and openrouter 1.3.84."""
+"""Struct to the keys of all its variants in openai 3.57.0, openrouter 1.3.84 and ollama 0.6.3."""
 
 
 def test_the_structs_have_the_keys_of_the_sdks():

@@ -42,6 +42,7 @@ OF_OTHERS = {
     "schema; openai/openai-openapi#490 shows it",
     "ErrorObject": "of all families, in the inventory of chat completions",
     "ItemsRequest": "the inventory has no schema for this body, only its one field",
+    "ResponseSteer": "a message of the WebSocket, of which the inventory has no schema",
 }
 """Structs that nothing in the inventory is met with, and why they are there."""
 

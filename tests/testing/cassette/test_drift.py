@@ -28,6 +28,7 @@ URLS = {
     "anthropic": "https://api.anthropic.com/v1/messages",
     "converse": "https://bedrock-runtime.us-east-1.amazonaws.com/model/a.b-v1:0/converse",
     "gemini.interactions": INTERACTIONS,
+    "ollama": "http://localhost:11434/api/chat",
 }
 REQUESTS: dict[str, Any] = {
     "gemini": {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]},
@@ -40,6 +41,7 @@ REQUESTS: dict[str, Any] = {
     },
     "converse": {"messages": [{"role": "user", "content": [{"text": "Hi"}]}]},
     "gemini.interactions": {"model": "gemini-3.8-flash", "input": "Hi", "store": False},
+    "ollama": {"model": "qwen3:8b", "messages": [{"role": "user", "content": "Hi"}]},
 }
 ANSWERS: dict[str, Any] = {
     "gemini": {
@@ -82,6 +84,11 @@ ANSWERS: dict[str, Any] = {
     "gemini.interactions": {
         "status": "completed",
         "steps": [{"type": "model_output", "content": [{"type": "text", "text": "05:12"}]}],
+    },
+    "ollama": {
+        "message": {"role": "assistant", "content": "05:12"},
+        "done": True,
+        "done_reason": "stop",
     },
 }
 
@@ -136,6 +143,7 @@ PLACES: dict[str, tuple[tuple[str | int, ...], tuple[str | int, ...], str]] = {
     "anthropic": (("content", 0, "mood"), ("stop_reason",), "bored"),
     "converse": (("output", "mood"), ("stopReason",), "bored"),
     "gemini.interactions": (("steps", 0, "mood"), ("status",), "bored"),
+    "ollama": (("message", "mood"), ("done_reason",), "bored"),
 }
 
 
@@ -213,10 +221,11 @@ def test_an_error_is_read_as_an_error():
         error: Any = {"error": own, "type": "error"}
         if wire != "anthropic":
             del error["type"]
-        error = own if wire == "converse" else error
+        flat = {"converse": own, "ollama": {"error": "no", "mood": "bad"}}
+        error = flat.get(wire, error)
         told = drift(_interaction(wire, answer=error, status=400))
         assert [(each.path, each.kind) for each in told] == [
-            ("$.mood" if wire == "converse" else "$.error.mood", "key")
+            ("$.mood" if wire in flat else "$.error.mood", "key")
         ]
 
 
@@ -263,6 +272,7 @@ def test_a_body_that_is_no_json():
          "anthropic/models/claude:rawPredict", {}, ("anthropic", "MessageResponse")),
         ("POST", "https://bedrock-runtime.us-east-1.amazonaws.com/model/a/converse-stream", {},
          ("converse", "ConverseResponse")),
+        ("DELETE", "http://localhost:11434/api/delete", {}, ("ollama", "")),
         ("GET", f"{INTERACTIONS}/v1_a?stream=true", {}, ("gemini.interactions", "Interaction")),
     ],
 )  # fmt: skip
@@ -302,6 +312,7 @@ def test_each_known_value_is_one_of_a_field():
         "anthropic": "wire.anthropic.types",
         "converse": "wire.converse.types",
         "gemini.interactions": "wire.gemini.interactions.types",
+        "ollama": "wire.ollama.types",
     }
     known = json.loads((ROOT / "wire/testing/cassette/checks/known_values.json").read_text("utf-8"))
     for wire, fields in known.items():

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from tests.http.drive import Drive
-from wire import Chat, Message, ToolResult, anthropic, converse, gemini, openai
+from wire import Chat, Message, ToolResult, anthropic, converse, gemini, ollama, openai
 from wire.gemini import interactions
 from wire.openai import responses
 from wire.testing import AsyncCassette, Cassette
@@ -83,6 +83,25 @@ def of_interactions(door: Any) -> list[Any]:
     return [answer, stored, stream.reply]
 
 
+def of_ollama(door: Any) -> list[Any]:
+    def request(text: str) -> Any:
+        message = ollama.Message(role="user", content=text)
+        return ollama.ChatRequest(model="qwen3:8b", messages=[message])
+
+    answer = door.send(ollama.chat(request("Hi")))
+    stream = door.read(ollama.stream_chat(request("Count")))
+    generated = ollama.GenerateRequest(model="qwen3:8b", prompt="Once")
+    more = [
+        door.send(ollama.generate(generated)),
+        door.read(ollama.stream_generate(generated)).reply,
+        door.send(ollama.embed(ollama.EmbedRequest(model="nomic-embed-text", input="Ebb."))),
+        door.send(ollama.show_model(ollama.ShowRequest(model="qwen3:8b"))),
+        door.send(ollama.pull_model(ollama.PullRequest(model="llama9"))),
+        door.send(ollama.list_models()),
+    ]
+    return [answer, stream.reply, *more]
+
+
 WORK: dict[str, tuple[str, Callable[[Any], list[Any]]]] = {
     "Gemini": ("gemini", of_gemini),
     "chat completions": ("openai", of_chat_completions),
@@ -90,6 +109,7 @@ WORK: dict[str, tuple[str, Callable[[Any], list[Any]]]] = {
     "Responses": ("openai@responses", of_responses),
     "Converse": ("bedrock", of_converse),
     "Interactions": ("gemini@interactions", of_interactions),
+    "Ollama": ("ollama", of_ollama),
 }
 
 
@@ -119,6 +139,7 @@ def test_calls_of_a_wire(drive: Drive, tmp_path: Path, wire_name: str):
         "openai:gpt-5.6",
         "bedrock:amazon.nova-2-lite-v1:0",
         "gemini@interactions:gemini-3.8-flash",
+        "ollama:qwen3:8b",
     ],
 )
 def test_a_conversation_with_a_tool(tmp_path: Path, model: str):

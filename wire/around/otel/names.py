@@ -61,6 +61,7 @@ _PROVIDERS = {
     "chatgpt": "openai",
     "gemini": "gcp.gemini",
     "gemini@vertex": "gcp.vertex_ai",
+    "gemini@vertex-interactions": "gcp.vertex_ai",
     "mistral": "mistral_ai",
     "xai": "x_ai",
 }

@@ -18,6 +18,13 @@ _NAMES = {
         cancel_interaction create_interaction delete_interaction get_interaction
         stream_again stream_interaction
     """,
+    "wire.gemini.interactions.resources": """
+        create_agent create_environment create_trigger create_webhook delete_agent
+        delete_environment delete_trigger delete_webhook get_agent get_environment
+        get_trigger get_webhook list_agents list_environment_files list_environments
+        list_trigger_executions list_triggers list_webhooks ping_webhook
+        rotate_signing_secret run_trigger update_trigger update_webhook
+    """,
     "wire.gemini.interactions.error_body": "parse_error render_error",
     "wire.gemini.interactions.parse": "EventReader parse_reply",
     "wire.gemini.interactions.received": "parse_request",

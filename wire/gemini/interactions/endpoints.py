@@ -106,7 +106,7 @@ def stream_interaction(
         text_chunk=TextEvent,
         read_error=parse_error,
         host_rules=host_rules,
-        resume=_resumed,
+        resume=stream_resumed,
         notes=notes(request),
     )
 
@@ -138,11 +138,13 @@ def stream_again(
         fold=fold,
         text_chunk=TextEvent,
         read_error=parse_error,
-        resume=_resumed,
+        resume=stream_resumed,
     )
 
 
-def _resumed(_: object, reader: ChunkReader) -> StreamCall[InteractionEvent, Interaction] | None:
+def stream_resumed(
+    _: object, reader: ChunkReader
+) -> StreamCall[InteractionEvent, Interaction] | None:
     """Build the call that continues a stream after its last event; `None` without ids of events."""
     if not reader.is_resumable:
         return None

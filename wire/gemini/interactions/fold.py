@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal
 
 import msgspec
 
-from wire.core.chunk_bytes import RawValue
+from wire.core.chunk_bytes import BORDER, RawValue, folded_hops
 from wire.core.lenient import Fields, decoded, fields_of, items_of, plain, strict_json, well_formed
 from wire.core.memory import RAW, Slice, encode, freeze
 from wire.gemini.interactions.types import Interaction, InteractionEvent, Step
@@ -40,11 +40,14 @@ _TYPE_OF = {
 
 def fold(events: Sequence[InteractionEvent | msgspec.Raw]) -> Interaction:
     """Fold events, or their bytes, into the interaction of the same call without streaming."""
+    sources = [
+        bytes(event) if isinstance(event, msgspec.Raw) else encode(event) for event in events
+    ]
+    if BORDER in sources:
+        return folded_hops(sources, fold)
     builder = _Builder()
-    for event in events:
-        builder.add(
-            fields_of(event if isinstance(event, msgspec.Raw) else msgspec.Raw(encode(event)))
-        )
+    for source in sources:
+        builder.add(fields_of(msgspec.Raw(source)))
     data = msgspec.json.encode(builder.merged())
     return keep_bytes(decoded(data, Interaction), data)
 

@@ -74,11 +74,12 @@ def parse_reply(
     provider: str = "gemini@interactions",
     model: str = "",
     error: WireError | None = None,
+    ids: ReplyIds | None = None,
 ) -> Reply:
     """Convert an interaction to a reply.
 
     `body` is the body of the request. A call may lack its id; the id is then derived from `body`,
-    so that it is the same each time.
+    so that it is the same each time. `ids` are those of an answer of which this is a part.
 
     >>> from wire.gemini.interactions.reader import parse_interaction
     >>> reply = parse_reply(
@@ -96,7 +97,7 @@ def parse_reply(
     """
     steps = output_of(interaction.steps or ())
     partial = PARTIAL in notes(interaction)
-    ids = ReplyIds(body)
+    ids = ids or ReplyIds(body)
     parts = tuple(
         with_origin(part, Origin(provider, model, WIRE, source))
         for number, step in enumerate(steps, 1)

@@ -87,7 +87,16 @@ class ChunkReader(FramedReader[InteractionEvent]):
 
     done: bool
     finished: bool
-    __slots__ = ("_whole", "interaction_id", "last_event_id")
+    __slots__ = (
+        "_covered",
+        "_goes_on",
+        "_sent",
+        "_token",
+        "_whole",
+        "hops",
+        "interaction_id",
+        "last_event_id",
+    )
 
     errors: ClassVar[ErrorReader[Any]] = ERRORS
     value_name = "an event of Interactions"
@@ -97,10 +106,27 @@ class ChunkReader(FramedReader[InteractionEvent]):
 
     def __init__(self, limits: Limits = Limits()) -> None:  # noqa: B008  it is immutable
         super().__init__(limits)
-        self._whole = False
+        self.hops: int = 1
+        """Requests whose bodies were read."""
+        self._token = ""  # the last one: the answer can go on there
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin the interaction of a request."""
+        self._sent = self._token  # with this request
+        self._covered = True  # no output came after the token
+        self._whole = self._goes_on = False
         self.interaction_id: str = ""
         self.last_event_id: str = ""
         """The `event_id` of the last event; empty if the events have none."""
+
+    def next_hop(self) -> None:
+        """Begin the body of another request, whose interaction goes on where this one ended."""
+        self.reopen()
+        if self._kept is not None and self.count:
+            self._kept.divide()
+        self.hops += 1
+        self._begin()
 
     def read(self, data: bytes, name: str) -> None:
         """Emit an event, or the events of a complete interaction; raise the error in it."""
@@ -119,10 +145,18 @@ class ChunkReader(FramedReader[InteractionEvent]):
             self.last_event_id = chunk.event_id
         if chunk.interaction is not None and chunk.interaction.id:
             self.interaction_id = chunk.interaction.id
-        self.answers = self.answers or chunk.event_type in ("step.start", "step.delta", END)
+        has_output = chunk.event_type in ("step.start", "step.delta")
+        self.answers = self.answers or has_output or chunk.event_type == END
+        state = chunk.interaction
+        token = chunk.continuation_token or (state.continuation_token if state else None)
+        if token:
+            self._token, self._covered = token, True
+        elif has_output:
+            self._covered = False
         if chunk.event_type == END:
-            if chunk.interaction is not None and chunk.interaction.status == "failed":
+            if state is not None and state.status == "failed":
                 raise _failure_in(fields_of(chunk.raw).get("interaction"))
+            self._goes_on = state is not None and state.status == "requires_continuation"
             self._whole = self.done = self.finished = True
 
     def end(self) -> None:
@@ -133,6 +167,16 @@ class ChunkReader(FramedReader[InteractionEvent]):
     def is_resumable(self) -> bool:
         """Whether the server can stream the events behind the last one."""
         return bool(self.last_event_id and self.interaction_id) and not self._whole
+
+    @property
+    def resume_token(self) -> str:
+        """The token with which the answer goes on after all that was read; empty if none does."""
+        return self._token if self._covered and self._token != self._sent else ""
+
+    @property
+    def continues(self) -> bool:
+        """Whether this request reached its own limit, and the next one goes on."""
+        return self._goes_on and bool(self.resume_token)
 
     def is_whole(self) -> bool:
         """Return whether a last event was read."""

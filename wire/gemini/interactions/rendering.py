@@ -9,22 +9,21 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import msgspec
 
 from wire.catalogue.facts import nearest
 from wire.core.arguments import checked_arguments
 from wire.core.call import Call, StreamCall
-from wire.core.errors import Violation, WireError
-from wire.core.flow import Flow
-from wire.core.lenient import fields_of
+from wire.core.errors import Violation
 from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
 from wire.gemini.effort import DEFAULT_EFFORTS
 from wire.gemini.families import family
+from wire.gemini.interactions.continuation import follow, parse_hops, resumed
 from wire.gemini.interactions.endpoints import create_interaction, stream_interaction
-from wire.gemini.interactions.parse import EventReader, parse_reply
+from wire.gemini.interactions.parse import EventReader
 from wire.gemini.interactions.parts import input_steps, system_text
 from wire.gemini.interactions.rows import provider_row
 from wire.gemini.interactions.rules import Body, check, check_body
@@ -51,9 +50,6 @@ from wire.neutral.rendering import (
 from wire.neutral.request import Output, Request, Tool, checked_request
 
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
-
-MOST_HOPS = 64
-"""Requests for one answer; no answer that fits the window needs half as many."""
 
 
 @checked_arguments()
@@ -91,7 +87,8 @@ def stream_call(
     provider refuses or the wire cannot express.
     """
     raw = _wire_call(stream_interaction, request, model, provider)
-    return _reader(raw, model, provider).event_call(raw)
+    made = _reader(raw, model, provider).event_call(raw)
+    return msgspec.structs.replace(made, resume=resumed) if request.continue_long else made
 
 
 @checked_arguments()
@@ -164,54 +161,10 @@ def _reader(
         "model": model,
     }
     return ReplyReader(
-        functools.partial(parse_reply, **reply_context),
+        functools.partial(parse_hops, **reply_context),
         functools.partial(EventReader, **reply_context),
         raw.notes,
     )
-
-
-# --- long answers ---------------------------------------------------------------------------------
-
-
-def follow(call: Call[Reply], reply: Reply) -> Flow[Reply] | None:
-    """Return the flow that continues a reply; `None` for one that does not go on."""
-    return _followed(call, reply) if _goes_on(reply) else None
-
-
-def _goes_on(reply: Reply) -> bool:
-    return reply.stop.next == "continue_token" and bool(reply.stop.token)
-
-
-def _followed(call: Call[Reply], reply: Reply) -> Flow[Reply]:
-    """Send the calls that continue an answer, until it ends or makes no progress.
-
-    The `partial` of an error has the answer so far, with the token that continues it.
-    """
-    from wire.neutral.hops import joined  # few answers have several
-
-    call = msgspec.structs.replace(call, follow=None)
-    hops, tokens = [reply], set[str | None]()
-    while _goes_on(reply) and reply.stop.token not in tokens and len(hops) < MOST_HOPS:
-        tokens.add(reply.stop.token)
-        call = _with_token(call, reply)
-        try:
-            reply = yield call
-        except WireError as error:
-            error.partial = joined(hops)
-            raise
-        hops.append(reply)
-    return joined(hops)
-
-
-def _with_token(call: Call[Reply], reply: Reply) -> Call[Reply]:
-    """Return the call that goes on: the same input, or the stored interaction in its place."""
-    fields: dict[str, Any] = fields_of(msgspec.Raw(call.body))
-    if bytes(fields.get("store", b"")) != b"false" and reply.id:
-        fields.pop("input", None)
-        fields["previous_interaction_id"] = reply.id
-    fields["continuation_token"] = reply.stop.token
-    changed: Any = call
-    return cast("Call[Reply]", msgspec.structs.replace(changed, body=msgspec.json.encode(fields)))
 
 
 # --- settings -------------------------------------------------------------------------------------

@@ -1,4 +1,7 @@
-"""The host of Interactions: the Gemini API, with the key of generateContent."""
+"""The hosts of Interactions: the Gemini API and Vertex AI, with the credentials of generateContent.
+
+Source of the paths on Vertex: google-genai 3.4.0, November 2026.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,9 @@ from wire.core.provider import Provider, ProviderNames, base_url_variable_of
 from wire.gemini import rows
 from wire.gemini.dialect import Dialect
 
-_GEMINI = next(row for row in rows.ROWS if row.name == "gemini")
+_GEMINI, _VERTEX = rows.ROWS
+_ON_VERTEX = "/{version}/projects/{project}/locations/{location}"
+_TOOLS = (("google_search", ""), ("code_execution", ""), ("url_context", ""))
 
 ROWS: tuple[Provider, ...] = (
     msgspec.structs.replace(
@@ -21,13 +26,18 @@ ROWS: tuple[Provider, ...] = (
         other_base_url_variable=base_url_variable_of(_GEMINI.name),
         dialect=Dialect(
             api="gemini",
-            server_tools=(
-                ("google_search", ""),
-                ("code_execution", ""),
-                ("url_context", ""),
-                ("file_search", ""),
-            ),
+            server_tools=(*_TOOLS, ("file_search", "")),
         ),
+    ),
+    msgspec.structs.replace(
+        _VERTEX,
+        name="gemini@vertex-interactions",
+        wire="gemini.interactions",
+        prefix=_ON_VERTEX,
+        key_variable="",  # paths with a project take tokens alone
+        hosts=(),  # those of the other row of Vertex
+        prefixes={**_VERTEX.prefixes, "models": _VERTEX.prefix},  # of generateContent's calls
+        dialect=Dialect(api="vertex", server_tools=_TOOLS),
     ),
 )
 
@@ -47,7 +57,9 @@ def provider_row(provider: Provider | str) -> Provider:
 
 
 endpoint_paths: re.Pattern[str] = re.compile(
-    r"(/(?P<version>v1(alpha|beta\d*)?))?/interactions/*$|/(?P<version_alone>v1(alpha|beta\d*)?)/*$",
+    r"(/(?P<version>v1(alpha|beta\d*)?)"
+    r"(/projects/(?P<project>[^/]+)/locations/(?P<location>[^/]+))?)?/interactions/*$"
+    r"|/(?P<version_alone>v1(alpha|beta\d*)?)/*$",
     re.IGNORECASE,
 )
 """Matches the version, and the path of an endpoint, at the end of a base URL: calls add them."""

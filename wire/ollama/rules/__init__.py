@@ -65,7 +65,7 @@ def check(
     >>> check(request)[0].path, check(request)[0].rule
     ('think', 'L3')
 
-    `model` is not read: the body names it. `provider` is a row or its name; `""` is an unknown
+    `model` is for a body that names none. `provider` is a row or its name; `""` is an unknown
     host. `date` is the day on which it is sent, as `2026-11-28`: then a model that ends within 60
     days is a warning too. `known` is what the server says of the model, by `model_facts`.
 
@@ -73,14 +73,18 @@ def check(
     """
     if expands((request,)):
         return [too_large(request, "")]
-    return check_body(Body(request), provider, date, known)
+    return check_body(Body(request), provider, date, known, model)
 
 
 _WITH_SCHEMAS = ("tools", "format")
 
 
 def check_body(
-    body: Body, provider: Provider | str, date: str = "", known: ModelFacts | None = None
+    body: Body,
+    provider: Provider | str,
+    date: str = "",
+    known: ModelFacts | None = None,
+    model: str = "",
 ) -> list[Violation]:
     """Return the violations, as `check`, of a request that was encoded before.
 
@@ -93,11 +97,10 @@ def check_body(
         if expands((schemas,), BOUNDS.schema_values):
             return [too_large(schemas, "", BOUNDS.schema_values)]
         row = provider_row(provider)
-        request = RuleInput(body, row.dialect, known or _UNKNOWN)
+        request = RuleInput(body, row.dialect, known or _UNKNOWN, model)
         found = [each for _, rule in RULES for each in rule(request)]
-        model = body.plain.get("model")
-        if date and isinstance(model, str):
-            found += ending(model, row.name, date)
+        if date and isinstance(request.model, str):
+            found += ending(request.model, row.name, date)
         return found
     except (TypeError, ValueError, RecursionError) as cause:
         return [violation("", f"the body is not valid JSON: {cause}", "L1")]

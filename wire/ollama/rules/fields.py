@@ -17,8 +17,7 @@ MOST_LOGPROBS = 20
 
 def model_named(request: RuleInput) -> Iterator[Violation]:
     """L1: the body names a model."""
-    model = request.plain.get("model")
-    if not isinstance(model, str) or not model.strip():
+    if not isinstance(request.model, str) or not request.model.strip():
         words = "model is required"
         yield violation("model", words, "L1", "name it, such as qwen3:8b", words)
 

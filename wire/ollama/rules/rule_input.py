@@ -81,9 +81,10 @@ def _message(message: Any) -> Plain:
 class RuleInput:
     """A request, with what is known of the host and the model."""
 
-    def __init__(self, body: Body, dialect: Dialect, known: ModelFacts) -> None:
+    def __init__(self, body: Body, dialect: Dialect, known: ModelFacts, model: str = "") -> None:
         self.body, self.dialect, self.known = body, dialect, known
         self.plain: Plain = body.plain
+        self.model: Any = self.plain.get("model", model or None)
 
     @property
     def messages(self) -> Sequence[Plain]:

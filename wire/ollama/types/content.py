@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
+from wire.core.facts import TRAFFIC, Facts
 from wire.ollama.types.base import OllamaStruct
 
 
@@ -34,7 +35,7 @@ class ToolCall(OllamaStruct, frozen=True, kw_only=True):
 
     id: str | None = None
     """Absent from servers before 2025."""
-    type: str | None = None
+    type: Annotated[str | None, Facts(source=TRAFFIC)] = None
     """`function`. Clients send it; answers have none."""
     function: ToolCallFunction | None = None
 

@@ -98,8 +98,17 @@ def shape_of(provider: Provider | str) -> str:
 
     A row of Responses has those of its chat completions.
     """
+    return _dialect(provider).decisions
+
+
+def reads_images(provider: Provider | str) -> bool:
+    """Return whether models of a host with decisions of System One may read images."""
+    return _dialect(provider).decision_images
+
+
+def _dialect(provider: Provider | str) -> Dialect:
     if not (isinstance(provider, Provider) and isinstance(provider.dialect, Dialect)):
         name = provider if isinstance(provider, str) else provider.name
         provider = provider_row(name.removesuffix("@responses"))
     dialect: Dialect = provider.dialect
-    return dialect.decisions
+    return dialect

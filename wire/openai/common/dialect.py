@@ -273,6 +273,8 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True, metaclass=Fields):
     decisions: Literal["", "list", "map"] = ""
     """The shape of the host's decisions: `list` is OpenAI's, `map` is System One's at OpenRouter.
     Empty for a host that has none."""
+    decision_images: bool = False
+    """Models of its System One may read images, as parts of chat completions."""
 
     # --- media
     media: MediaEndpoints = MediaEndpoints()

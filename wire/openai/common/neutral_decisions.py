@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import functools
 from collections.abc import Mapping
 from typing import Any
@@ -15,11 +14,11 @@ from wire.core.memory import Note
 from wire.core.provider import Provider
 from wire.neutral import decision_maps
 from wire.neutral.decisions import (
+    Content,
     DecideRequest,
     Decision,
     Decisions,
     Kind,
-    Part,
     Question,
     Value,
     decisions_call,
@@ -30,8 +29,9 @@ from wire.neutral.decisions import (
     yes_no_answer,
 )
 from wire.neutral.messages import Media
+from wire.openai.common.decision_input import image_url, input_of
 from wire.openai.common.decision_rules import MOST_QUESTIONS, MOST_QUESTIONS_OF_SYSTEM_ONE
-from wire.openai.common.decisions import decisions, shape_of, system_one
+from wire.openai.common.decisions import decisions, reads_images, shape_of, system_one
 from wire.openai.common.types import decisions as types
 
 _TYPES: Mapping[str, Kind] = {"predicate": "yes_no", "choice": "one_of", "score": "scale"}
@@ -50,7 +50,9 @@ def decide_call(
     if not shape:
         return None
     name = provider if isinstance(provider, str) else provider.name
-    return (_call if shape == "list" else _system_one_call)(request, model, name)
+    if shape == "list":
+        return _call(request, model, name)
+    return _system_one_call(request, model, name, reads_images(provider))
 
 
 # --- OpenAI's shape -------------------------------------------------------------------------------
@@ -59,10 +61,7 @@ def decide_call(
 def _call(request: DecideRequest, model: str, name: str) -> Call[Decisions]:
     names = limited(request, MOST_QUESTIONS).questions
     (first, *more) = request.input
-    input: Any = first
-    if more or not isinstance(first, str):
-        parts = [_part(each, f"input[{index}]") for index, each in enumerate(request.input)]
-        input = [types.DecisionItem(type="message", role="user", content=parts)]
+    input, told = input_of(request) if more or not isinstance(first, str) else (first, ())
     questions = [_question(key, each) for key, each in names.items()]
     body = types.DecisionRequest(model=model, input=input, questions=questions)
     notes = (
@@ -71,22 +70,7 @@ def _call(request: DecideRequest, model: str, name: str) -> Call[Decisions]:
         if each.kind == "yes_no" and each.options
     )
     convert = functools.partial(_converted, names, model, name)
-    return decisions_call(decisions(body), request, convert, notes)
-
-
-def _part(part: Part, path: str) -> types.DecisionPart:
-    if isinstance(part, str):
-        return types.DecisionPart(type="input_text", text=part)
-    if not isinstance(part, Media):
-        return types.DecisionPart(type="input_json", data=dict(part))
-    kind = part.media_type.partition("/")[0]
-    if kind not in ("image", ""):
-        told = f"decisions of this host read images, and no {part.media_type}"
-        raise RuleError(violations=[Violation(path, told)])
-    url = part.url
-    if part.data is not None:
-        url = f"data:{part.media_type};base64,{base64.b64encode(part.data).decode()}"
-    return types.DecisionPart(type="input_image", image_url=url, detail=part.detail or None)
+    return decisions_call(decisions(body), request, convert, (*told, *notes))
 
 
 def _question(name: str, question: Question) -> types.DecisionQuestion:
@@ -169,13 +153,13 @@ def _usage(usage: types.DecisionUsage) -> Usage:
 # --- System One -----------------------------------------------------------------------------------
 
 
-def _system_one_call(request: DecideRequest, model: str, name: str) -> Call[Decisions]:
+def _system_one_call(request: DecideRequest, model: str, name: str, reads: bool) -> Call[Decisions]:
     asked = limited(request, MOST_QUESTIONS_OF_SYSTEM_ONE).questions
-    for index, part in enumerate(request.input):
-        if isinstance(part, Media):
-            told = "how this host takes media is not known; send a text or a JSON object"
-            raise RuleError(violations=[Violation(f"input[{index}]", told)])
-    state: Any = request.input[0] if len(request.input) == 1 else list(request.input)
+    state: Any = [
+        _state(part, f"input[{index}]", reads) for index, part in enumerate(request.contents())
+    ]
+    if len(state) == 1 and not isinstance(request.input[0], Media):
+        [state] = state
     questions = {
         key: types.SystemOneQuestion(
             type=decision_maps.TYPES[each.kind],
@@ -187,6 +171,16 @@ def _system_one_call(request: DecideRequest, model: str, name: str) -> Call[Deci
     body = types.SystemOneRequest(model=model, state=state, questions=questions)
     convert = functools.partial(_converted_from_system_one, asked, model, name)
     return decisions_call(system_one(body), request, convert)
+
+
+def _state(part: Content, path: str, reads: bool) -> Any:
+    """Return a part of the state; an image has the form of chat completions."""
+    if not isinstance(part, Media):
+        return part
+    if not reads:
+        told = "decisions of this host read no media; send a text or a JSON object"
+        raise RuleError(violations=[Violation(path, told)])
+    return {"type": "image_url", "image_url": {"url": image_url(part, path)}}
 
 
 def _criteria(question: Question, path: str) -> dict[str, Any] | list[Any] | None:

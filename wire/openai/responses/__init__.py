@@ -29,6 +29,7 @@ _NAMES = {
     "wire.openai.responses.rendering": "call render_request stream_call",
     "wire.openai.responses.rows": "endpoint_paths responses_host ROWS",
     "wire.openai.responses.rules": "check",
+    "wire.openai.responses.websocket": "socket",
     "wire.openai.responses.stored": """
         cancel_response compact count_input_tokens delete_response get_response
         list_input_items

@@ -41,4 +41,5 @@ from wire.openai.responses.stored import count_input_tokens as count_input_token
 from wire.openai.responses.stored import delete_response as delete_response
 from wire.openai.responses.stored import get_response as get_response
 from wire.openai.responses.stored import list_input_items as list_input_items
+from wire.openai.responses.websocket import socket as socket
 from wire.openai.responses.types import *

@@ -28,6 +28,7 @@ from wire.openai.responses.reader import ChunkReader, parse_response
 from wire.openai.responses.rows import provider_row
 from wire.openai.responses.rules import Body, check_body
 from wire.openai.responses.types import ContentPart, Item, Response, ResponseRequest, StreamEvent
+from wire.openai.responses.websocket import ResponseTurns
 
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 HostRules = Callable[[Any, Provider], Any]
@@ -61,6 +62,7 @@ def create_response(request: ResponseRequest, *, checked: bool = True) -> Call[R
         parse=parse_response,
         read_error=parse_error,
         host_rules=host_rules,
+        turns=None if request.background else ResponseTurns,
         notes=notes(request),
     )
 
@@ -93,6 +95,7 @@ def stream_response(
         read_error=parse_error,
         host_rules=host_rules,
         resume=_resumed,
+        turns=None if request.background else ResponseTurns,
         notes=notes(request),
     )
 

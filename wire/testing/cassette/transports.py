@@ -39,13 +39,22 @@ _ENDS: list[tuple[type[Exception], End]] = [
 ]
 
 
-class _Sends(httpx.BaseTransport):
-    """Answers a request from a recording, or sends it and keeps the response."""
+class _OnInner:
+    """What both transports have: the one below, and a recording."""
 
     _inner: Any
     _take: Callable[[Sent], Played | Keep | None]
     _clock: _Clock | None = None
     _sleep: bool = False
+
+    def _put_below(self, sockets: Any) -> Any:
+        """Send on these sockets from now on; return the transport on which they send."""
+        inner, self._inner = self._inner, sockets
+        return inner
+
+
+class _Sends(_OnInner, httpx.BaseTransport):
+    """Answers a request from a recording, or sends it and keeps the response."""
 
     @checked_arguments(ConfigurationError)
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -71,13 +80,8 @@ class _Sends(httpx.BaseTransport):
         self._inner.close()
 
 
-class _AsyncSends(httpx.AsyncBaseTransport):
+class _AsyncSends(_OnInner, httpx.AsyncBaseTransport):
     """`_Sends` for asyncio and trio."""
-
-    _inner: Any
-    _take: Callable[[Sent], Played | Keep | None]
-    _clock: _Clock | None = None
-    _sleep: bool = False
 
     @checked_arguments(ConfigurationError)
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -96,9 +100,8 @@ class _AsyncSends(httpx.AsyncBaseTransport):
         if taken is None:
             return response
         assert isinstance(response.stream, httpx.AsyncByteStream)
-        return _wrapped(
-            response, _AsyncRecorded(response.stream, _BodyCopy(taken, response, watch))
-        )
+        copy = _BodyCopy(taken, response, watch)
+        return _wrapped(response, _AsyncRecorded(response.stream, copy))
 
     async def aclose(self) -> None:
         """Close the inner transport."""

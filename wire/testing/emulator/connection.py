@@ -17,6 +17,8 @@ from wire.testing.cassette.pieces import Cut, Pause, Reset
 from wire.testing.emulator.answer import Answer, LiveAnswer
 from wire.testing.emulator.crowd import Phase
 from wire.testing.emulator.limits import EmulatorLimits
+from wire.testing.emulator.sessions import Close, Session
+from wire.testing.emulator.upgraded import accepting, problem, run_session, wants_websocket
 
 try:
     import h11
@@ -69,7 +71,11 @@ class Owner(Protocol):
         """Respond to one request of a connection."""
         ...
 
-    async def asked(self, ask: Callable[[], Answer]) -> Answer:
+    async def session(self, target: str, headers: list[tuple[str, str]]) -> Session | Answer:
+        """Open a session over WebSocket, or return the response that refuses it."""
+        ...
+
+    async def asked(self, ask: Callable[[], Any]) -> Any:
         """Answer a request with the application, in a worker thread."""
         ...
 
@@ -167,8 +173,9 @@ class Connection:
             await self._reject(status, message)
             return False
         owner = self._owner
-        owner.enters(self, Phase.ANSWER)
-        answer = await owner.respond(self, self._method, self._target, self._headers, body)
+        answer = await self._answered(body)
+        if not isinstance(answer, Answer | LiveAnswer):
+            return await self._upgrade(answer)
         del body
         self._release()
         owner.log(self._method, self._target, answer)
@@ -186,6 +193,57 @@ class Connection:
             return False
         self._http.start_next_cycle()
         return True
+
+    async def _answered(self, body: bytes) -> Answer | LiveAnswer | Session:
+        self._owner.enters(self, Phase.ANSWER)
+        if self._method == "GET" and wants_websocket(self._headers):
+            return await self._owner.session(self._target, self._headers)
+        return await self._owner.respond(self, self._method, self._target, self._headers, body)
+
+    # --- a session over WebSocket -----------------------------------------------------------------
+
+    async def _upgrade(self, session: Session) -> bool:
+        """Serve a session; return false, since no request follows it."""
+        if reason := problem():
+            await self._reject(501, reason)
+            return False
+        head = [*_named(self._owner.name), *accepting(self._headers)]
+        accepted = h11.InformationalResponse(status_code=101, headers=head)
+        await self._write(self._http.send(accepted) or b"")
+        begun = self._http.trailing_data[0]
+        await run_session(session, self, begun, self._limits.max_body_bytes)
+        return False
+
+    async def read(self) -> bytes:
+        """Return the next bytes of a session; none at its end, and after a long silence."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._limits.idle_seconds):
+                return await self._reader.read(_READ_BYTES)
+        return b""
+
+    async def write(self, data: bytes) -> None:
+        """Send bytes of a session."""
+        await self._write(data)
+
+    async def pause(self, seconds: float) -> None:
+        """Wait, unless the client goes away meanwhile."""
+        await self._pause(seconds)
+
+    async def made(self, make: Callable[[], Any]) -> Any:
+        """Return what a function of a session returns, in a worker thread."""
+        made = await self._owner.asked(make)
+        # An answer is the error of a function of the script that raised.
+        return [Close(1011, made.body.decode()[:100])] if isinstance(made, Answer) else made
+
+    def enters(self, phase: Phase) -> Phase:
+        """Put the connection into a phase."""
+        return self._owner.enters(self, phase)
+
+    def reset(self) -> None:
+        """End the connection by a reset."""
+        sock = self._writer.get_extra_info("socket")
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_ZERO)
+        self.abort()
 
     # --- reading ----------------------------------------------------------------------------------
 
@@ -342,9 +400,7 @@ class Connection:
                 await self._pause(piece.seconds)
             elif isinstance(piece, (Cut, Reset)):
                 if isinstance(piece, Reset):
-                    sock = self._writer.get_extra_info("socket")
-                    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_ZERO)
-                    self.abort()
+                    self.reset()
                 return False
             else:
                 # Headers and first bytes in one write: a small response arrives in one packet.
@@ -410,12 +466,11 @@ def _head_of(answer: Answer | LiveAnswer, server: str) -> list[tuple[str, str]]:
         if isinstance(answer, Answer) and answer.whole
         else []
     )
-    return [
-        ("server", server),
-        ("date", formatdate(usegmt=True)),
-        *kept,
-        *length,
-    ]
+    return [*_named(server), *kept, *length]
+
+
+def _named(server: str) -> list[tuple[str, str]]:
+    return [("server", server), ("date", formatdate(usegmt=True))]
 
 
 def _reason(status: int) -> str:

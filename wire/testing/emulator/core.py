@@ -45,6 +45,7 @@ from wire.testing.emulator.received import Received, received
 from wire.testing.emulator.recorded import Recorded
 from wire.testing.emulator.routes import Route
 from wire.testing.emulator.script import Script, Step, choose, read, steps_of
+from wire.testing.emulator.sessions import HasSessions, Session
 from wire.testing.emulator.storage import Remembered, Storage, StorageFull
 from wire.testing.emulator.vendor import (
     Failed,
@@ -59,6 +60,10 @@ from wire.testing.emulator.vendors import VENDORS
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _BYTES_OF_A_VALUE = 100
+_OF_HANDSHAKES = frozenset(
+    {"connection", "upgrade", "sec-websocket-key", "sec-websocket-version",
+     "sec-websocket-extensions", "sec-websocket-protocol", "content-length"}
+)  # fmt: skip
 
 
 class Emulator:
@@ -192,11 +197,7 @@ class Emulator:
         body: bytes,
     ) -> Answer:
         """Answer one request; the target is a path with its query, or a complete URL."""
-        pairs: Any = headers.items() if isinstance(headers, Mapping) else headers
-        pairs = items_of("headers", pairs, error=ConfigurationError)
-        if not all(isinstance(each, tuple) and len(each) == 2 for each in pairs):
-            raise ConfigurationError("headers: expected pairs of a name and a value")
-        sent: list[tuple[str, str]] = list(pairs)
+        sent = _pairs(headers)
         status, message = _excess(target, sent, body, self.limits)
         if status:
             return self.rejected(method, target, sent, status, message)
@@ -213,6 +214,37 @@ class Emulator:
             answer = with_cors(self._respond(request), request)
             report |= {"status": answer.status, **({"rule": answer.rule} if answer.rule else {})}
             return answer
+
+    def session(
+        self, target: str, headers: Mapping[str, str] | Iterable[tuple[str, str]]
+    ) -> Session | Answer:
+        """Open a session over WebSocket, or return the response that refuses it.
+
+        The server on loopback calls it for a handshake. The messages of a session are requests
+        as those over HTTP: they are in the list of requests, and scripts and faults apply.
+        """
+        sent = [(name, value) for name, value in _pairs(headers) if name not in _OF_HANDSHAKES]
+
+        def ask(path: str, body: bytes) -> Answer:
+            return self.answer("POST", path, sent, body)
+
+        with self._lock:
+            try:
+                request = received(self._number + 1, "GET", target, sent, b"", self.limits)
+            except ValueError:
+                return self.rejected("GET", "", (), 400, "The target of the request is malformed.")
+            vendor, route = self._vendor(request)
+            session: Session | None = None
+            refused: Answer | None = None
+            if isinstance(vendor, HasSessions) and route is not None:
+                try:
+                    session = vendor.session(request, route, ask)
+                except Refusal as refusal:
+                    refused = vendor.finish(refusal.answer, request, route)
+            if session is None and refused is None:
+                return self.answer("GET", target, sent, b"")
+            self._listed(request)["status"] = 101 if refused is None else refused.status
+            return session or refused or self._respond(request)
 
     @checked_arguments(ConfigurationError, before=True)
     def rejected(
@@ -467,3 +499,11 @@ def _loaded(script: Script | Recorded) -> tuple[Recorded | None, Script]:
     if isinstance(content, dict) and "wire_cassette" in content:
         return Recorded(script), None
     return None, content
+
+
+def _pairs(headers: Mapping[str, str] | Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    pairs: Any = headers.items() if isinstance(headers, Mapping) else headers
+    pairs = items_of("headers", pairs, error=ConfigurationError)
+    if not all(isinstance(each, tuple) and len(each) == 2 for each in pairs):
+        raise ConfigurationError("headers: expected pairs of a name and a value")
+    return list(pairs)

@@ -10,11 +10,12 @@ used up answers it; if none does, the small model answers. A step has these keys
 - `times`: how many requests it answers, 1 unless given; 0 means no limit.
 - `say`: a text, or `{"text", "thoughts", "calls": [{"name", "args"}], "finish", "sources",
   "hops"}`: sent in the vendor's format as output of the model, streamed or not, signed. With
-  `hops`, an answer of Gemini takes that many requests: each but the last ends with `CONTINUATION`
-  and a token, and a request with the token gets what follows. Of the script, only a step that is a
-  fault alone applies to such a request. `sources` is a list of
-  `{"url", "title", "quote", "cites"}`: the pages that the text rests on, as a search finds them;
-  `quote` is text of the page, `cites` the part of the answer, which is all of it if absent.
+  `hops`, an answer of Gemini takes that many requests: each but the last ends with `CONTINUATION`,
+  or with `requires_continuation` at Interactions, and a token; a request with the token gets what
+  follows. Of the script, only a step that is a fault alone applies to such a request. `sources` is
+  a list of `{"url", "title", "quote", "cites"}`: the pages that the text rests on, as a search
+  finds them; `quote` is text of the page, `cites` the part of the answer, which is all of it if
+  absent.
   `finish` of `responses` may be `refusal`, `content_filter`, `failed` or `error` (the stream ends
   with an `error` event alone). With `pause_turn`, a message ends with a call of the first tool of
   the request that the server runs; a request that ends with such a message gets its result first.

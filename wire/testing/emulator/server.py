@@ -29,6 +29,7 @@ from wire.testing.emulator.connection import Application, Connection
 from wire.testing.emulator.core import Emulator
 from wire.testing.emulator.crowd import Crowd, Phase, Repeated, peer_of
 from wire.testing.emulator.limits import EmulatorLimits
+from wire.testing.emulator.sessions import Session
 
 _LOG = logger("wire.server")
 _READ_BYTES = 64 * 1024
@@ -137,14 +138,21 @@ class HttpServer:
         """Respond to one request of a connection."""
         raise NotImplementedError
 
+    async def session(self, target: str, headers: list[tuple[str, str]]) -> Session | Answer:
+        """Refuse a WebSocket; a server with sessions has them in place of this."""
+        message = "This server has no WebSocket here."
+        refuse = partial(self.application.rejected, "GET", target, headers, 501, message)
+        answer: Answer = await self.asked(refuse)
+        return answer
+
     async def on_stop(self) -> None:
         """Run in the event loop after all connections are closed."""
 
-    async def asked(self, ask: Callable[[], Answer]) -> Answer:
+    async def asked(self, ask: Callable[[], Any]) -> Any:
         """Answer a request with the application, in a worker thread."""
-        future: asyncio.Future[Answer] = self.loop.create_future()
+        future: asyncio.Future[Any] = self.loop.create_future()
 
-        def deliver(answer: Answer) -> None:
+        def deliver(answer: Any) -> None:
             if not future.done():
                 future.set_result(answer)
 
@@ -313,7 +321,15 @@ class Server(HttpServer):
         body: bytes,
     ) -> Answer | LiveAnswer:
         """Respond with the emulator."""
-        return await self.asked(partial(self.emulator.answer, method, target, headers, body))
+        answer: Answer = await self.asked(
+            partial(self.emulator.answer, method, target, headers, body)
+        )
+        return answer
+
+    async def session(self, target: str, headers: list[tuple[str, str]]) -> Session | Answer:
+        """Open a session of the emulator."""
+        opened: Session | Answer = await self.asked(partial(self.emulator.session, target, headers))
+        return opened
 
 
 def _crowd(limits: EmulatorLimits, part_of_descriptors: float) -> Crowd[Connection]:

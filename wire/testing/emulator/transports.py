@@ -18,7 +18,12 @@ from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.core import Emulator
 
 
-class EmulatorTransport(httpx.BaseTransport):
+class _WithoutSockets:
+    def _put_below(self, sockets: object) -> None:
+        """Answer the requests of `connection="socket"` as all others."""
+
+
+class EmulatorTransport(_WithoutSockets, httpx.BaseTransport):
     """Answers requests from an emulator, a new one if none is given."""
 
     @checked_arguments(ConfigurationError, before=True)
@@ -35,7 +40,7 @@ class EmulatorTransport(httpx.BaseTransport):
         return _response(answer, body)
 
 
-class AsyncEmulatorTransport(httpx.AsyncBaseTransport):
+class AsyncEmulatorTransport(_WithoutSockets, httpx.AsyncBaseTransport):
     """`EmulatorTransport` for asyncio and trio."""
 
     @checked_arguments(ConfigurationError, before=True)

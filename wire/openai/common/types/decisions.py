@@ -1,10 +1,10 @@
 """Decisions: closed questions about one input, each answered with probabilities.
 
 OpenAI's shape is that of `DecisionRequest`: a list of questions, answers in their order. OpenRouter
-has that of System One, `SystemOneRequest`: questions and answers by name.
+and Ollama have that of System One, `SystemOneRequest`: questions and answers by name.
 
-Sources: openai 3.57.0, types/decision*.py; openrouter 1.3.84, components/decisions*.py; both read
-on 2026-11-29.
+Sources: openai 3.57.0, types/decision*.py; openrouter 1.3.84, components/decisions*.py; ollama
+0.6.3 of PyPI, _types.py; all read on 2026-11-29.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ class DecisionOutputTokensDetails(OpenAIStruct, frozen=True, kw_only=True):
     reasoning_tokens: int | None = None
 
 
-# --- System One, at OpenRouter --------------------------------------------------------------------
+# --- System One, at OpenRouter and Ollama ---------------------------------------------------------
 
 
 class SystemOneRequest(OpenAIRequestStruct, frozen=True, kw_only=True):
@@ -209,6 +209,8 @@ class SystemOneRequest(OpenAIRequestStruct, frozen=True, kw_only=True):
     trace: dict[str, Any] | None = None
     """Ids and names for what OpenRouter sends to observability tools."""
     user: str | None = None
+    keep_alive: int | float | str | None = None
+    """Of Ollama: how long the model stays loaded, as `wire.ollama.ChatRequest.keep_alive`."""
 
 
 class SystemOneQuestion(OpenAIStruct, frozen=True, kw_only=True):

@@ -85,6 +85,7 @@ from wire.openai.responses.types.request import (
     Prompt,
     PromptCacheOptions,
     ResponseRequest,
+    ResponseSteer,
     StreamOptions,
 )
 from wire.openai.responses.types.tools import (
@@ -164,6 +165,7 @@ __all__ = [
     "Response",
     "ResponseError",
     "ResponseRequest",
+    "ResponseSteer",
     "ResponseUsage",
     "SafetyCheck",
     "SearchResult",

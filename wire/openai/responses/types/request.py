@@ -121,6 +121,18 @@ class ConversationId(OpenAIRequestStruct, frozen=True, kw_only=True):
     id: str | None = None
 
 
+class ResponseSteer(OpenAIRequestStruct, frozen=True, kw_only=True):
+    """Input for a response that is being made, over a socket. A further response goes on with it.
+
+    `response.steer.accepted`, `.pending` or `.failed` follows.
+    """
+
+    previous_response_id: str | None = None
+    """The response that is being made."""
+    input: str | list[Item] | None = None
+    """Messages of the user."""
+
+
 class Prompt(OpenAIRequestStruct, frozen=True, kw_only=True):
     """A prompt of the account, and the values of its variables."""
 

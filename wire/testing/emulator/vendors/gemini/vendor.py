@@ -43,13 +43,13 @@ from wire.testing.emulator.vendors.gemini.uploads import Uploads
 
 VERSION = r"(?P<version>v1|v1beta|v1alpha|v1beta1)"
 _GENERATING = frozenset({"generateContent", "streamGenerateContent"})
-_PARENT = "projects/[^/]+/locations/[^/]+/"
+PARENT = "projects/[^/]+/locations/[^/]+/"
 _PATHS = paths(
     *table(__file__, "routes"),
     version=VERSION,
     name="(?P<name>[^/:]+)",
-    parent=f"(?P<parent>{_PARENT})",
-    publisher=f"(?P<parent>(?:{_PARENT})?)publishers/google/models",
+    parent=f"(?P<parent>{PARENT})",
+    publisher=f"(?P<parent>(?:{PARENT})?)publishers/google/models",
     actions="generateContent|streamGenerateContent|countTokens|embedContent|predict"
     "|predictLongRunning|batchEmbedContents",
 )

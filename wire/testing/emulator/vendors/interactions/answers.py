@@ -21,6 +21,7 @@ from wire.testing.emulator.signing import digest, mac
 from wire.testing.emulator.sources import sources_of
 from wire.testing.emulator.storage import Remembered
 from wire.testing.emulator.tokens import count
+from wire.testing.emulator.vendors.interactions.continuation import Continuations
 from wire.testing.emulator.vendors.interactions.errors import frame
 
 EVENTS = "text/event-stream"
@@ -63,6 +64,7 @@ class Generation:
     thoughts: Thoughts
     keep: Callable[[dict[str, Any]], None]
     """Stores an interaction."""
+    continuations: Continuations
 
     @property
     def model(self) -> str:
@@ -71,7 +73,9 @@ class Generation:
 
     def render(self, reply: Reply, id: str, hops: int) -> Answer:
         """Render the reply of the small model as an interaction."""
-        return self._answer({**self._head(id), **self._body(reply, id)})
+        head = self._head(id)
+        part, goes_on = self.continuations.part(reply, hops, self.plain, head["id"])
+        return self._answer({**head, **self._body(part, id), **goes_on})
 
     def render_body(self, body: dict[str, Any], id: str) -> Answer:
         """Render a script's interaction; a stream sends it as events."""

@@ -24,7 +24,7 @@ from wire.testing.emulator.tables import table
 from wire.testing.emulator.vendor import Failure, Settings
 from wire.testing.emulator.vendors.gemini import refusals
 from wire.testing.emulator.vendors.gemini.catalog import traits
-from wire.testing.emulator.vendors.gemini.vendor import VERSION, Gemini
+from wire.testing.emulator.vendors.gemini.vendor import PARENT, VERSION, Gemini
 from wire.testing.emulator.vendors.interactions import errors
 from wire.testing.emulator.vendors.interactions.answers import (
     Generation,
@@ -32,9 +32,18 @@ from wire.testing.emulator.vendors.interactions.answers import (
     event_stream,
     numbered_events,
 )
+from wire.testing.emulator.vendors.interactions.continuation import Continuations
+from wire.testing.emulator.vendors.interactions.resources import (
+    AGENTS,
+    ENVIRONMENTS,
+    TRIGGERS,
+    WEBHOOKS,
+    Resources,
+)
 from wire.testing.emulator.vendors.interactions.stored import Stored, StoredInteractions
 
-_PATHS = paths(*table(__file__, "routes"), version=VERSION, name="(?P<name>[^/:]+)")
+_GROUPS = {"name": "(?P<name>[^/:]+)", "parent": f"(?P<parent>{PARENT})"}
+_PATHS = paths(*table(__file__, "routes"), version=VERSION, **_GROUPS)
 _GENERATING = frozenset({"interactions"})
 _AGENTS = ("deep-research", "antigravity", "code-mender")
 
@@ -52,7 +61,10 @@ class Interactions:
         self._settings, self._gemini = settings, Gemini(settings)
         self._stored = StoredInteractions(settings.storage)
         self._thoughts = Thoughts(settings.seed, Remembered())
-        self._resources = {"interactions": self}
+        self._continuations = Continuations()
+        kinds = (AGENTS, ENVIRONMENTS, TRIGGERS, WEBHOOKS)
+        self._shelves = {kind.key: Resources(settings, kind) for kind in kinds}
+        self._resources: dict[str, Any] = {"interactions": self, **self._shelves}
 
     # --- routes and keys --------------------------------------------------------------------------
 
@@ -88,8 +100,9 @@ class Interactions:
                 waits = bool(plain.get("background")) and not plain.get("stream")
                 self._stored.keep(body, timeline, background=waits)
 
-        prompt = _prompt_of({**plain, "input": steps})
-        return Generation(prompt, plain, steps, self._thoughts, keep)
+        continues = self._continuations.rest(plain) is not None
+        prompt = _prompt_of({**plain, "input": steps}, continues=continues)
+        return Generation(prompt, plain, steps, self._thoughts, keep, self._continuations)
 
     def _check(self, plain: Mapping[str, Any]) -> None:
         """Raise `Refusal` for what a rule forbids, and for an unknown model or agent."""
@@ -99,7 +112,8 @@ class Interactions:
             if self._settings.warnings_too or each.severity == "error":
                 raise errors.refusal(400, each.words or each.message, each.rule)
         model, agent = plain.get("model"), plain.get("agent")
-        if agent and not str(agent).startswith(_AGENTS):
+        own = str(agent) in self._shelves[AGENTS.key]
+        if agent and not own and not str(agent).startswith(_AGENTS):
             raise errors.refusal(404, f"Agent '{agent}' not found.")
         name = str(model or "").removeprefix("models/")
         if model and traits(name, host="gemini", date=self._settings.date) is None:
@@ -203,13 +217,16 @@ def _steps_of(given: Any) -> list[Any]:
     return steps
 
 
-def _prompt_of(plain: Mapping[str, Any]) -> Prompt:
+_NOT_READ = ("agent", "agent_config", "continuation_token")
+
+
+def _prompt_of(plain: Mapping[str, Any], *, continues: bool) -> Prompt:
     """Return a request as the small model reads it."""
-    given = {key: value for key, value in plain.items() if key not in ("agent", "agent_config")}
+    given = {key: value for key, value in plain.items() if key not in _NOT_READ}
     try:
         received = parse_request(json_bytes(given))
     except RuleError as error:
         raise errors.refusal(400, error.message) from None
     config = plain.get("generation_config") or {}
     spent = thinking_of(config.get("thinking_level"), None)
-    return Prompt(received.request, spent, beside=True)
+    return Prompt(received.request, spent, beside=True, continues=continues)

@@ -11,8 +11,8 @@ import msgspec
 
 from wire.catalogue.usage import Usage
 from wire.neutral.messages import Message, Part, Reply, Text, Thought
+from wire.ollama import generated, replies
 from wire.ollama.fold import fold, fold_generated
-from wire.ollama.replies import NDJSON, body_of, counts_of, events_of
 from wire.testing.emulator.answer import Answer, json_answer, json_bytes
 from wire.testing.emulator.model import Prompt, answer, numbered, pieces, thinking, written
 from wire.testing.emulator.signing import digest
@@ -30,6 +30,12 @@ class Generation:
     streams: bool
     generates: bool = False
     """Whether it is one of /api/generate."""
+    loaded: dict[str, Any] | None = None
+    """The answer to a request that only loads or unloads a model."""
+
+    @property
+    def _side(self) -> Any:
+        return generated if self.generates else replies
 
     def render(self, reply: Reply, id: str, hops: int) -> Answer:
         """Render the reply of the small model as a response."""
@@ -48,43 +54,23 @@ class Generation:
         return self._answer(json.loads(whole.raw or msgspec.json.encode(whole)))
 
     def _answer(self, body: Mapping[str, Any]) -> Answer:
-        if not self.streams:
-            return json_answer(json_bytes(body), content_type=JSON)
-        return lines(_generated_lines(body) if self.generates else events_of(body, pieces))
+        if self.loaded is not None or not self.streams:
+            return json_answer(json_bytes(self.loaded or body), content_type=JSON)
+        return lines(self._side.events_of(body, pieces))
 
     def _body(self, reply: Reply, id: str) -> dict[str, Any]:
         parts: list[Part] = [Thought(reply.thought)] if reply.thought else []
         parts += [Text(reply.text)] if reply.text else []
         parts += numbered(reply, lambda at, name: f"call_{digest(f'{id} {at} {name}')[:8]}")
-        made = body_of(Reply(Message("assistant", tuple(parts)), reply.stop))
+        made = replies.body_of(Reply(Message("assistant", tuple(parts)), reply.stop))
         body = {**made, "model": self.model, "created_at": "2026-01-01T00:00:00Z"}
         output = written(reply) + thinking(reply)
-        counts = counts_of(Usage(input=self.tokens, output=output))
+        counts = replies.counts_of(Usage(input=self.tokens, output=output))
         body |= counts
-        if self.generates:
-            message = body.pop("message")
-            texts = {"response": message.get("content") or ""}
-            texts |= {"thinking": message["thinking"]} if "thinking" in message else {}
-            body = {
-                "model": body.pop("model"),
-                "created_at": body.pop("created_at"),
-                **texts,
-                **body,
-            }
-        return body
-
-
-def _generated_lines(body: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
-    """Yield a continuation as the lines of a stream."""
-    head = {key: body[key] for key in ("model", "created_at") if key in body}
-    for key in ("thinking", "response"):
-        for piece in pieces(body.get(key) or ""):
-            beside = {"response": ""} if key == "thinking" else {}
-            yield {**head, **beside, key: piece, "done": False}
-    yield {**{key: each for key, each in body.items() if key != "thinking"}, "response": ""}
+        return generated.generated(body) if self.generates else body
 
 
 def lines(values: Iterable[Any]) -> Answer:
     """Build a response of lines, a line in each piece."""
     encoded = (json_bytes(each) + b"\n" for each in values)
-    return Answer(200, (("content-type", NDJSON),), tuple(encoded))
+    return Answer(200, (("content-type", replies.NDJSON),), tuple(encoded))

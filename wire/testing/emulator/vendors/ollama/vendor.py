@@ -14,8 +14,10 @@ from wire.core.memory import WireStruct
 from wire.core.provider import Provider
 from wire.neutral.messages import Message
 from wire.neutral.request import Request
+from wire.ollama.loading import loaded
 from wire.ollama.parse import WIRE
 from wire.ollama.received import parse_request
+from wire.ollama.replies import RUNNING, VERSION
 from wire.ollama.rules import check
 from wire.ollama.types import ChatRequest, EmbedRequest, GenerateRequest
 from wire.testing.emulator.answer import Answer, json_answer, json_bytes
@@ -71,7 +73,12 @@ class Ollama:
     # --- routes and keys --------------------------------------------------------------------------
 
     def route(self, request: Received) -> Route | None:
-        """Return the endpoint of a request, if it is one of Ollama."""
+        """Return the endpoint of a request, if it is one of Ollama.
+
+        The root of a host belongs to all vendors: only Ollama's clients ask for it.
+        """
+        if request.path == "/" and not self.recognises(request):
+            return None
         return match(_PATHS, request, _GENERATING)
 
     def recognises(self, request: Received) -> bool:
@@ -95,13 +102,18 @@ class Ollama:
         model = self._model(plain)
         sent: Any = _decoded(request.body, GenerateRequest if generates else ChatRequest)
         self._check(plain, self._host(request, route), model)
+        unasked = loaded(plain, "prompt" if generates else "messages")
         asked = _generated(sent) if generates else _received(request.body)
         asked, tokens = self._fitted(asked, sent, model)
         thinks = "thinking" in model.capabilities and sent.think is not False
         spent = thinking_of(sent.think if isinstance(sent.think, str) else None, None)
         prompt = Prompt(asked, spent if thinks else 0)
-        self._loaded[full_name(sent.model)] = _window(sent, model)
-        return Generation(sent.model, prompt, tokens, sent.stream is not False, generates)
+        if unasked is not None and unasked["done_reason"] == "unload":
+            self._loaded.pop(full_name(sent.model), None)
+        else:
+            self._loaded[full_name(sent.model)] = _window(sent, model)
+        streams = sent.stream is not False
+        return Generation(sent.model, prompt, tokens, streams, generates, unasked)
 
     def _fitted(self, asked: Request, sent: Any, model: LocalModel) -> tuple[Request, int]:
         """Return the request with the messages that fit the window, and their tokens.
@@ -189,12 +201,12 @@ class Ollama:
 
     def show(self, request: Received, route: Route) -> Answer:
         """Describe a model."""
-        return self.body_answer(shown(self._model(_plain(request.body))), 200)
+        return self.body_answer(shown(self._model(_named(request.body))), 200)
 
     def pull(self, request: Received, route: Route) -> Answer:
         """Download a model, which is there at once."""
-        plain = _plain(request.body)
-        name = plain.get("model") or plain.get("name")
+        plain = _named(request.body)
+        name = plain.get("model")
         if not isinstance(name, str) or not name:
             raise errors.refusal(400, "model is required")
         self._models.setdefault(full_name(name), PULLED)
@@ -213,14 +225,18 @@ class Ollama:
 
     def remove(self, request: Received, route: Route) -> Answer:
         """Delete a model."""
-        plain = _plain(request.body)
+        plain = _named(request.body)
         self._model(plain)
         self._models.pop(full_name(plain["model"]), None)
         return Answer(200, (), (b"",))
 
     def version(self, request: Received, route: Route) -> Answer:
         """Return the version of the server."""
-        return self.body_answer({"version": "0.12.0"}, 200)
+        return self.body_answer({"version": VERSION}, 200)
+
+    def running(self, request: Received, route: Route) -> Answer:
+        """Say that the server is there, as its clients ask before anything else."""
+        return Answer(200, (("content-type", "text/plain; charset=utf-8"),), (RUNNING,))
 
     # --- responses --------------------------------------------------------------------------------
 
@@ -256,6 +272,14 @@ def _plain(body: bytes) -> dict[str, Any]:
     if not isinstance(plain, dict):
         raise errors.refusal(400, "json: cannot unmarshal the body into Go value of type object")
     return plain
+
+
+def _named(body: bytes) -> dict[str, Any]:
+    """Return a body about a model on the disk: older clients, and the one for JavaScript, send the
+    model as `name`.
+    """
+    plain = _plain(body)
+    return {**plain, "model": plain.get("model") or plain.get("name")}
 
 
 def _decoded(body: bytes, kind: type[R]) -> R:

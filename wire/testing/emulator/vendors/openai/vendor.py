@@ -21,6 +21,7 @@ from wire.testing.emulator.prefixes import Prefixes
 from wire.testing.emulator.quota import limit_states
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.routes import Route, match, paths, served
+from wire.testing.emulator.sessions import Ask, Session
 from wire.testing.emulator.tables import table
 from wire.testing.emulator.vendor import Failure, Generation, Settings
 from wire.testing.emulator.vendors.openai import catalog, errors
@@ -31,9 +32,11 @@ from wire.testing.emulator.vendors.openai.embeddings import embed
 from wire.testing.emulator.vendors.openai.files import Files
 from wire.testing.emulator.vendors.openai.media import family_of, images, speech, transcribe
 from wire.testing.emulator.vendors.openai.prompt_cache import PromptCache
+from wire.testing.emulator.vendors.openai.realtime import RealtimeSession
 from wire.testing.emulator.vendors.openai.responses.endpoints import Responses
 from wire.testing.emulator.vendors.openai.responses.errors import error_event, refusals_of, reshaped
 from wire.testing.emulator.vendors.openai.responses.hosts import Host, is_responses
+from wire.testing.emulator.vendors.openai.responses.session import ResponsesSession
 
 _PATHS = paths(
     *table(__file__, "routes"),
@@ -127,8 +130,11 @@ class OpenAI:
         return answer(request, lenient=self._settings.lenient)
 
     def systemone(self, request: Received, route: Route) -> Answer:
-        """Answer closed questions in the shape of System One."""
-        host = self._host(request, route)
+        """Answer closed questions in the shape of System One.
+
+        OpenAI has no such endpoint: without an address or a name, another host is meant.
+        """
+        host = row_of(request, route, "openai", self._settings.provider, lambda model: False)
         if host is not None and shape_of(host) != "map":
             return errors.no_endpoint(request, None)
         return system_one(request, lenient=self._settings.lenient)
@@ -172,6 +178,19 @@ class OpenAI:
     def models(self, request: Received, route: Route) -> Answer:
         """Return one model, or the list of all."""
         return models_answer(route.name, catalog.listed(self._settings.date), "wire")
+
+    def session(self, request: Received, route: Route, ask: Ask) -> Session | None:
+        """Open a session of Responses or of Realtime. Raises `Refusal`."""
+        base, _, last = request.path.rpartition("/")
+        if last not in ("responses", "realtime"):
+            return None
+        self.authorise(request, route)
+        if last == "responses":
+            return ResponsesSession(request.path, ask)
+        model = request.query.get("model", "")
+        if not model:
+            raise errors.refusal(400, "You must provide a model parameter.", param="model")
+        return RealtimeSession(model, f"{base}/responses", ask, self._settings.seed)
 
     # --- responses --------------------------------------------------------------------------------
 

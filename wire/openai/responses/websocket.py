@@ -1,0 +1,198 @@
+"""Responses over WebSocket: the session as a call, and responses that follow each other on one.
+
+The server keeps the last response of a connection in memory, even if it stores none. A request
+whose input begins with that response and all before it is therefore sent with
+`previous_response_id` and the new items alone.
+
+Source: the SDK for Python of OpenAI, 3.57.0, November 2026; public threads about its use.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+import msgspec
+
+from wire.core.arguments import checked_arguments
+from wire.core.bodies import checked_body, wrong_type
+from wire.core.call import SocketCall
+from wire.core.errors import RuleError, StreamInvalid, Violation, refuse
+from wire.core.framing import shown
+from wire.core.lenient import Unreadable, decoded, fields_of, items_of, plain
+from wire.core.turns import Turn
+from wire.openai.common.error_body import parse_error
+from wire.openai.responses.fold import TERMINAL_EVENTS
+from wire.openai.responses.parse import WIRE
+from wire.openai.responses.rules import Body, check_body
+from wire.openai.responses.types import ResponseRequest, ResponseSteer, StreamEvent
+
+_NOT_FOUND = "previous_response_not_found"
+_TOO_OLD = "websocket_connection_limit_reached"
+"""The code of a connection that is 60 minutes old."""
+
+
+@checked_arguments()
+def socket() -> SocketCall[ResponseRequest | ResponseSteer, StreamEvent]:
+    """Build the call that opens a session: requests go out, and events of responses come in.
+
+    >>> socket().path
+    '/responses'
+
+    `socket.send(request)` asks for a response; one is made at a time. Its events end with
+    `response.completed`, `response.incomplete`, `response.failed` or `error`, none of which ends
+    the session. After 60 minutes the server ends it. A request is refused as by `stream_response`,
+    and with `background`.
+    """
+    return SocketCall(
+        WIRE, "GET", "/responses", encode=_encoded, parse=_event, read_error=parse_error
+    )
+
+
+def _encoded(event: ResponseRequest | ResponseSteer) -> bytes:
+    if isinstance(event, ResponseSteer):
+        body, _ = checked_body(event, "input" if isinstance(event.input, list) else "")
+        return _typed("response.steer", body)
+    if not isinstance(event, ResponseRequest):
+        raise wrong_type("event", event, "ResponseRequest or a ResponseSteer")
+    if event.background:
+        raise RuleError(violations=[Violation("background", "not possible over a socket")])
+    request = msgspec.structs.replace(event, stream=None, background=None)
+    body, read = checked_body(request, "input")
+    refuse(check_body(Body(read), "", ""))
+    return _typed("response.create", body)
+
+
+def _typed(kind: str, body: bytes) -> bytes:
+    """Put the type in front of the keys of a body."""
+    begin = b'{"type":"%s"' % kind.encode()
+    return begin + (b"," if body[1:2] != b"}" else b"") + body[1:]
+
+
+def _event(message: bytes) -> StreamEvent:
+    try:
+        return decoded(message, StreamEvent)
+    except Unreadable as cause:
+        problem = f"not an event of Responses ({cause}): {shown(message)}"
+    raise StreamInvalid(problem, raw=message)
+
+
+# --- responses that follow each other -------------------------------------------------------------
+
+
+class Asked(NamedTuple):
+    """What a request asks about."""
+
+    model: Any
+    items: list[str]
+    """The items of its input in a form that can be compared."""
+    goes_on: bool
+    """Whether it goes on with what the server has stored."""
+
+
+class ResponseTurns:
+    """The responses of one connection, one after the other; satisfies `wire.core.turns.Turns`."""
+
+    __slots__ = ("_asked", "_begun", "_id", "_is_continued", "_items", "_model", "_output")
+
+    def __init__(self) -> None:
+        self._id = ""
+        """The last response, if it is complete."""
+        self._items: list[str] = []
+        """All items up to its end."""
+        self._model: Any = None
+        self._asked: list[str] = []
+        self._output: dict[int, str] = {}
+        self._begun = self._is_continued = False
+
+    def read(self, body: bytes) -> Asked:
+        """Return what the body of a request asks about."""
+        fields = plain(body)
+        given: dict[str, Any] = fields if isinstance(fields, dict) else {}
+        goes_on = bool(given.get("previous_response_id") or given.get("conversation"))
+        return Asked(given.get("model"), _items(given.get("input")), goes_on)
+
+    def known(self, request: Asked) -> int:
+        """Return how many items of the input the connection has already."""
+        count = len(self._items)
+        if not self._id or request.goes_on or request.model != self._model:
+            return 0
+        is_longer = len(request.items) > count
+        return count if is_longer and request.items[:count] == self._items else 0
+
+    def begin(self, body: bytes, *, anew: bool = False) -> bytes:
+        """Return the message that asks for a response."""
+        asked = self.read(body)
+        count = 0 if anew else self.known(asked)
+        fields = fields_of(body)
+        for key in ("stream", "background", "stream_options"):
+            fields.pop(key, None)
+        if count:
+            fields["previous_response_id"] = msgspec.Raw(msgspec.json.encode(self._id))
+            fields["input"] = items_of(fields["input"])[count:]  # with their bytes
+        self._model, self._asked = asked.model, [] if asked.goes_on else asked.items
+        self._is_continued = count > 0
+        self._begun, self._output, self._id = False, {}, ""
+        return msgspec.json.encode({"type": "response.create", **fields})
+
+    def take(self, message: bytes) -> Turn:
+        """Read one event as the bytes that HTTP would send."""
+        event = plain(message)
+        if not isinstance(event, dict):
+            return Turn(_framed(message))  # the reader of the answer tells what is wrong
+        kind = str(event.get("type"))
+        if kind == "error":
+            return self._refused(event, message)
+        if kind == "response.created":
+            self._begun = True
+        elif not self._begun:
+            return Turn()  # a remainder of the response before
+        if kind == "response.output_item.done" and isinstance(event.get("output_index"), int):
+            self._output[event["output_index"]] = _item(event.get("item"))
+        is_last = kind in TERMINAL_EVENTS or kind == "response.failed"
+        if kind == "response.completed":
+            self._complete(event.get("response"))
+        return Turn(_framed(message), is_last)
+
+    def _complete(self, response: Any) -> None:
+        id = response.get("id") if isinstance(response, dict) else None
+        if isinstance(id, str) and self._asked:
+            self._id = id
+            self._items = [*self._asked, *(self._output[at] for at in sorted(self._output))]
+
+    def _refused(self, event: dict[str, Any], message: bytes) -> Turn:
+        error = event.get("error")
+        code = error.get("code") if isinstance(error, dict) else event.get("code")
+        if self._begun:
+            return Turn(_framed(message), is_last=True, keeps=False)
+        if code == _TOO_OLD:
+            return Turn(_framed(message), is_last=True, again=True, keeps=False)
+        again = code == _NOT_FOUND and self._is_continued
+        status = event.get("status")
+        if isinstance(status, int) and 400 <= status < 600:
+            return Turn(message, is_last=True, status=status, again=again)
+        return Turn(_framed(message), is_last=True, again=again)
+
+
+def _framed(message: bytes) -> bytes:
+    # Outside of texts, line ends of JSON are blanks; in texts there are none.
+    return b"data: " + message.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n\n"
+
+
+def _items(value: Any) -> list[str]:
+    """Return the items of an input in a form that can be compared."""
+    if isinstance(value, str):
+        value = [{"role": "user", "content": value}]
+    return [_item(each) for each in value] if isinstance(value, list) else []
+
+
+_OF_THE_SERVER = ("id", "status")
+"""Keys that a client may leave out when it sends an item back."""
+
+
+def _item(value: Any) -> str:
+    """Return an item in a form that can be compared, without what the server adds."""
+    if isinstance(value, dict):
+        value = {key: each for key, each in value.items() if key not in _OF_THE_SERVER}
+        value = {key: each for key, each in value.items() if each is not None}
+    return json.dumps(value, sort_keys=True)
