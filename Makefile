@@ -78,7 +78,7 @@ test-live: .venv/.dev
 test-real: .venv/.dev .venv-real/.ready
 	$(BIN)/python -m pytest -q -rs -m real tests/real
 
-test-sdks: .venv/.dev .venv-sdks/summer/.ready .venv-sdks/today/.ready
+test-sdks: .venv/.dev .venv-sdks/summer/.ready .venv-sdks/today/.ready .venv-sdks/media/.ready
 	$(BIN)/python -m pytest -q -rs -m sdks tests/sdks
 
 test-clis: .venv/.dev
@@ -172,7 +172,7 @@ clean:
 	@.venv-real/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@.venv-real/bin/python tests/real/llama.py --set-up && touch $@
 
-# The vendors' own clients of two ages, for test-sdks alone; those for JavaScript only where npm is.
+# The vendors' own clients of two ages, and those for images and sound, for test-sdks alone; those for JavaScript only where npm is.
 .venv-sdks/%/.ready: tests/sdks/%.txt tests/sdks/%.npm | .venv/bin/python
 	@$(PYTHON) -m venv .venv-sdks/$*
 	@.venv-sdks/$*/bin/python -m pip install --quiet --disable-pip-version-check -r $<

@@ -36,13 +36,21 @@ from wire import (
 )
 from wire.core.call import Call, StreamCall
 from wire.core.memory import WireStruct
+from wire.core.multipart import FormFile, Multipart
 from wire.core.retry import NONE
 from wire.errors import RuleError, WireError
 from wire.gemini import interactions
+from wire.gemini import media_calls as google_calls
 from wire.gemini.uploads import start_upload
+from wire.neutral.data_source import DataSource
 from wire.neutral.decisions import DecideRequest, one_of, scale, yes_no
-from wire.neutral.messages import Message, Reply, ToolResult
+from wire.neutral.images import ImageRequest
+from wire.neutral.messages import Media, Message, Reply, ToolResult
+from wire.neutral.speech import SpeechRequest
+from wire.neutral.transcripts import TranscriptRequest
 from wire.openai import responses
+from wire.openai.common import media_calls
+from wire.testing.emulator import Emulator
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 MODELS = {
@@ -64,6 +72,7 @@ class Seed:
 
     name: str
     wire: str
+    """The provider that sends it."""
     body: bytes
     status: int
     calls: tuple[AnyCall, ...]
@@ -272,6 +281,133 @@ def _decisions() -> Iterator[tuple[str, str, Any, Any]]:
     yield "raw decisions", "gemini", gemini.create_decision(raw), at_google
 
 
+_WAV = b"RIFF\x04\0\0\0WAVE"
+_AT = {
+    "openai": "https://api.openai.com/v1",
+    "mistral": "https://api.mistral.ai/v1",
+    "openrouter": "https://openrouter.ai/api/v1",
+    "together": "https://api.together.ai/v1",
+    "xai": "https://api.x.ai/v1",
+    "gemini": "https://generativelanguage.googleapis.com/v1beta",
+}
+
+
+@cache
+def media_seeds() -> tuple[Seed, ...]:
+    """Images, speech and transcripts of the emulator: a whole response is for all calls, a stream
+    for those that read one."""
+    return tuple(_media())
+
+
+def _media() -> Iterator[Seed]:
+    emulator = Emulator([{"say": "H", "times": 0}])
+    headers = {"authorization": "Bearer fake-key", "x-goog-api-key": "fake-key"}
+    for number, (kind, host, path, asked) in enumerate(_MEDIA):
+        if isinstance(asked, Multipart):
+            form, body = asked.content_type, b"".join(asked)
+        else:
+            form, body = "application/json", json.dumps(asked).encode()
+        url = f"{_AT[host]}{path}"
+        answer = emulator.answer("POST", url, {**headers, "content-type": form}, body)
+        assert answer.status == 200, answer.body
+        is_stream = dict(answer.headers)["content-type"].startswith("text/event-stream")
+        made = _media_calls(kind, host)
+        made = tuple(each for each in made if isinstance(each, StreamCall) or not is_stream)
+        name = f"media/{number} {kind} of {host}{', streamed' if is_stream else ''}"
+        yield Seed(name, host, answer.body, 200, made)
+
+
+def _form(**more: str) -> Multipart:
+    sound = FormFile(DataSource(_WAV), "a.wav", "audio/wav")
+    return Multipart({"model": "m", **more, "file": sound}, boundary="b")
+
+
+_DRAW: dict[str, Any] = {"model": "m", "prompt": "A cat"}
+_SAY: dict[str, Any] = {"model": "gpt-4o-mini-tts", "input": "Hi", "voice": "alloy"}
+_TRANSCRIPTS = "/audio/transcriptions"
+_GOOGLE_SAY: dict[str, Any] = {
+    "contents": [{"parts": [{"text": "H"}]}],
+    "generationConfig": {"responseModalities": ["AUDIO"]},
+}
+_GOOGLE_HEAR: dict[str, Any] = {
+    "contents": [{"parts": [{"inlineData": {"mimeType": "audio/wav", "data": "UklGRg=="}}]}],
+    "generationConfig": {"audioTranscriptionConfig": {"wordTimestamp": True}},
+}
+_GOOGLE_DRAW: dict[str, Any] = {
+    "contents": [{"parts": [{"text": "A cat"}]}],
+    "generationConfig": {"responseModalities": ["TEXT", "IMAGE"]},
+}
+_METHODS = ("generateContent", "streamGenerateContent?alt=sse")
+_MEDIA: list[tuple[str, str, str, Any]] = [
+    ("images", "openai", "/images/generations", _DRAW),
+    ("images", "openai", "/images/generations", {**_DRAW, "stream": True, "partial_images": 1}),
+    ("images", "openrouter", "/images", _DRAW),
+    ("images", "openrouter", "/images", {**_DRAW, "stream": True, "partial_images": 1}),
+    ("images", "together", "/images/generations", _DRAW),
+    ("images", "xai", "/images/generations", _DRAW),
+    ("images", "gemini", "/models/gemini-3.1-flash-image:generateContent", _GOOGLE_DRAW),
+    (
+        "drawn images",
+        "gemini",
+        "/models/imagen-4.0-generate-001:predict",
+        {"instances": [{"prompt": "A cat"}]},
+    ),
+    ("speech", "openai", "/audio/speech", _SAY),
+    ("speech", "openai", "/audio/speech", {**_SAY, "stream_format": "sse"}),
+    ("speech", "mistral", "/audio/speech", {"input": "Hi", "voice_id": "v"}),
+    ("speech", "mistral", "/audio/speech", {"input": "Hi", "voice_id": "v", "stream": True}),
+    ("speech", "together", "/audio/speech", {**_SAY, "response_format": "mp3"}),
+    ("speech", "together", "/audio/speech", {**_SAY, "response_format": "mp3", "stream": True}),
+    *(("speech", "gemini", f"/models/gemini-3.8-flash-tts:{each}", _GOOGLE_SAY)
+      for each in _METHODS),
+    ("transcripts", "openai", _TRANSCRIPTS, _form(response_format="verbose_json")),
+    ("transcripts", "openai", _TRANSCRIPTS, _form(response_format="diarized_json")),
+    ("transcripts", "openai", _TRANSCRIPTS, _form(stream="true", include="logprobs")),
+    ("transcripts", "openai", _TRANSCRIPTS, _form(stream="true", response_format="diarized_json")),
+    ("transcripts", "mistral", _TRANSCRIPTS, _form(diarize="true")),
+    ("transcripts", "mistral", _TRANSCRIPTS, _form(diarize="true", stream="true")),
+    (
+        "transcripts",
+        "together",
+        _TRANSCRIPTS,
+        _form(diarize="true", response_format="verbose_json"),
+    ),
+    ("transcripts", "xai", "/stt", _form()),
+    *(("transcripts", "gemini", f"/models/gemini-3.8-flash:{each}", _GOOGLE_HEAR)
+      for each in _METHODS),
+]  # fmt: skip
+"""What is asked for, the host, the path and the body."""
+
+
+def _media_calls(kind: str, host: str) -> tuple[AnyCall, ...]:
+    """The raw and the neutral calls, whole and streamed where the host has streams."""
+    makes: Any = google_calls if host == "gemini" else media_calls
+    image, speech = ImageRequest("A cat"), SpeechRequest("Hi", voice="alloy")
+    transcript = TranscriptRequest(Media(data=_WAV, media_type="audio/wav"))
+    drawn = openai.ImageRequest(model="m", prompt="A cat")
+    said = openai.SpeechRequest(model="gpt-4o-mini-tts", input="Hi", voice="alloy")
+    heard = openai.TranscriptionRequest(model="m")
+    raw: tuple[AnyCall, ...] = ()
+    if kind == "images":
+        raw = (openai.generate_images(drawn), openai.stream_images(drawn))
+        neutral: tuple[tuple[str, Any], ...] = (("image", image), ("stream_image", image))
+    elif kind == "drawn images":
+        return (makes.image_call(image, "imagen-4.0-generate-001", host),)
+    elif kind == "speech":
+        events = "stream_format" if host == "openai" else "stream"
+        asked = msgspec.structs.replace(said, **{events: "sse" if host == "openai" else True})
+        raw = (openai.speech(said), openai.stream_speech(said), openai.stream_speech(asked))
+        neutral = (("speech", speech), ("stream_speech", speech))
+    else:
+        raw = (openai.transcriptions(heard, _WAV), openai.stream_transcriptions(heard, _WAV))
+        neutral = (("transcript", transcript), ("stream_transcript", transcript))
+    has = makes.kinds_of(host)
+    made = [
+        getattr(makes, f"{name}_call")(asks, "m", host) for name, asks in neutral if name in has
+    ]
+    return (*(() if host == "gemini" else raw), *made)
+
+
 @cache
 def seeds() -> tuple[Seed, ...]:
     found = [
@@ -280,7 +416,7 @@ def seeds() -> tuple[Seed, ...]:
     ]
     for name, vendor, call, value in _plain():
         found.append(Seed(f"{vendor} {name}", vendor, json.dumps(value).encode(), 200, (call,)))
-    return tuple(each for each in found if each.body)
+    return (*(each for each in found if each.body), *media_seeds())
 
 
 # --- receiving ------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from random import Random
@@ -34,11 +34,13 @@ from wire.catalogue.catalogue import parse_file
 from wire.core.event_stream import Decoder as FrameDecoder
 from wire.core.event_stream import frame_bytes
 from wire.core.limits import Limits
+from wire.core.multipart import FormFile, Multipart
 from wire.core.rate_limits import header_limits
 from wire.core.response_headers import shown
 from wire.errors import RuleError, WireError
 from wire.gemini import live
 from wire.http.websocket import WebSocket
+from wire.neutral.data_source import DataSource
 from wire.neutral.messages import Media, Message, ToolCall, ToolResult
 from wire.neutral.request import Tool
 from wire.openai import realtime
@@ -85,16 +87,20 @@ def look(place: str) -> str:
 
 
 def _of_wire(name: str) -> Reader:
+    def found() -> Sequence[received.Seed]:
+        return [each for each in received.seeds() if each.wire == name]
+
+    return _of_seeds(found)
+
+
+def _of_seeds(found: Callable[[], Sequence[received.Seed]]) -> Reader:
     @functools.cache
     def seeds() -> Mapping[str, received.Seed]:
-        return {
-            each.name: each
-            for each in received.seeds()
-            if each.wire == name and len(each.body) <= _LONGEST
-        }
+        return {each.name: each for each in found() if len(each.body) <= _LONGEST}
 
     def read(data: bytes, seed: str, dice: Random) -> object:
         of = seeds().get(seed) or dice.choice(list(seeds().values()))
+        name = of.wire
         status = of.status if dice.random() < 0.8 else dice.choice((200, 400, 429, 500, 529))
         cut = dice.randrange(len(data) + 1)
         got, error = received.receive(name, dice.choice(of.calls), status, [data[:cut], data[cut:]])
@@ -355,7 +361,36 @@ def _requests() -> Mapping[str, bytes]:
         "/v1beta/models/gemini-3.8-flash:countTokens": {"contents": hi},
         "/v1beta/models/gemini-embedding-001:embedContent": {"content": hi[0]},
     }
+    others |= {
+        "/v1/images/generations": {"model": "gpt-image-2", "prompt": "A cat", "n": 2},
+        "/v1/audio/speech": {"model": "gpt-4o-mini-tts", "input": "Hi", "voice": "alloy"},
+        "/api/v1/images": {
+            "model": "m",
+            "prompt": "A cat",
+            "input_references": [{"type": "image_url", "image_url": {"url": "https://a.example"}}],
+        },
+        "/api/v1/audio/transcriptions": {
+            "model": "m",
+            "input_audio": {"data": "UklGRg==", "format": "wav"},
+        },
+        "/v1beta/models/imagen-4.0-generate-001:predict": {
+            "instances": [{"prompt": "A cat"}],
+            "parameters": {"sampleCount": 2},
+        },
+    }
     found = {f"{path} whole": json.dumps(body).encode() for path, body in others.items()}
+    form: dict[str, Any] = {
+        "model": "gpt-4o-transcribe",
+        "include[]": ["logprobs"],
+        "chunking_strategy[type]": "server_vad",
+        "file": FormFile(DataSource(b"RIFF\x04\0\0\0WAVE"), "a.wav", "audio/wav"),
+    }
+    found["/v1/audio/transcriptions whole"] = b"".join(Multipart(form, boundary="b"))
+    form["stream"] = "true"
+    found["/v1/audio/transcriptions stream"] = b"".join(Multipart(form, boundary="b"))
+    gif = FormFile(DataSource(b"GIF89a"), "a.gif", "image/gif")
+    drawn: dict[str, Any] = {"model": "gpt-image-2", "prompt": "Blue", "image[]": [gif]}
+    found["/v1/images/edits whole"] = b"".join(Multipart(drawn, boundary="b"))
     for name in received.MODELS:
         chat = received.chat_of(name)
         for kind, call_of in (("whole", chat.call), ("stream", chat.stream_call)):
@@ -369,7 +404,16 @@ def _target(seed: str, dice: Random) -> str:
 
 
 _KEYS = [(name, "fake-key") for name in ("x-goog-api-key", "x-api-key")]
-_KEYS += [("authorization", "Bearer fake-key"), ("content-type", "application/json")]
+_KEYS += [("authorization", "Bearer fake-key")]
+
+
+_HOSTS_OF_MEDIA = ("", "openai", "mistral", "openrouter", "together", "groq")
+
+
+def _headed(data: bytes) -> list[tuple[str, str]]:
+    form = data.startswith(b"--b\r\n")
+    kind = "multipart/form-data; boundary=b" if form else "application/json"
+    return [*_KEYS, ("content-type", kind)]
 
 
 def _gateway(data: bytes, seed: str, dice: Random) -> object:
@@ -377,7 +421,7 @@ def _gateway(data: bytes, seed: str, dice: Random) -> object:
         backend = AsyncEmulatorTransport(Emulator())
         model = dice.choice(("anthropic:claude-sonnet-5", "gemini:gemini-3.8-flash"))
         gateway = Gateway(AsyncChat(model, api_key="fake-key", http=backend))
-        answer = await gateway.respond("POST", _target(seed, dice), _KEYS, data)
+        answer = await gateway.respond("POST", _target(seed, dice), _headed(data), data)
         await gateway.aclose()
         return answer
 
@@ -395,9 +439,11 @@ def _answers() -> Iterator[None]:
 
 
 def _emulator(data: bytes, seed: str, dice: Random) -> object:
-    emulator = Emulator()
+    target = _target(seed, dice)
+    of_media = "/images" in target or "/audio" in target
+    emulator = Emulator(provider=dice.choice(_HOSTS_OF_MEDIA) if of_media else "")
     with _answers():
-        answer = emulator.answer("POST", _target(seed, dice), _KEYS, data)
+        answer = emulator.answer("POST", target, _headed(data), data)
     repr(emulator.requests)
     return _checked(answer)
 
@@ -842,6 +888,7 @@ def _one(value: Any) -> Callable[[], Mapping[str, bytes]]:
 
 READERS: Mapping[str, Reader] = {
     **{name: _of_wire(name) for name in received.MODELS},
+    "media": _of_seeds(received.media_seeds),
     "frames": Reader(_frames, _framed),
     "events of frames": Reader(_events, _payloads),
     "chunks of frames": Reader(_chunks, _messages),

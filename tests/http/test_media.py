@@ -122,6 +122,16 @@ def test_transcripts_of_each_host(style: str) -> None:
         assert "12 bytes" in found.text
 
 
+def test_who_speaks_at_each_host() -> None:
+    models = {"openai": "gpt-4o-transcribe-diarize"}
+    told = {"openai": "A", "mistral": "speaker_1", "openrouter": "speaker_0"}
+    for provider, speaker in {**told, "together": "SPEAKER_00"}.items():
+        with client(provider) as it:
+            found = it.transcribe(SOUND, models.get(provider, "m"), speakers=True)
+        assert [each.speaker for each in found.segments] == [speaker], provider
+        assert found.segments[0].text.strip(" .") == found.text.strip("."), provider
+
+
 def test_which_hosts_have_what_is_the_table_of_the_guide() -> None:
     page = (Path(__file__).parents[2] / "docs" / "guide" / "images-and-sound.md").read_text("utf-8")
     rows = [

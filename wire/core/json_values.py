@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 import gc
 import itertools
+import json
 import math
 import re
 from collections import Counter
@@ -19,7 +20,14 @@ import msgspec
 
 from wire.core.decoders import decoder
 from wire.core.errors import RuleError, Violation, WireError
-from wire.core.memory import EXTRA_KEY, RAW, MetadataStruct, encode, key_path
+from wire.core.memory import (
+    EXTRA_KEY,
+    RAW,
+    MetadataStruct,
+    encode,
+    key_path,
+    well_formed_utf8,
+)
 from wire.core.secret import quoted
 
 T = TypeVar("T")
@@ -417,3 +425,11 @@ def _nesting_start(steps: _Steps) -> _Steps:
     while end and steps[end - 1] == steps[-1]:
         end -= 1
     return steps[: min(end, MAX_PATH_STEPS)]
+
+
+def merged_json(value: Any) -> bytes:
+    """Encode what was merged of received values. Lone surrogates become U+FFFD (R-08)."""
+    try:
+        return msgspec.json.encode(value)
+    except (UnicodeEncodeError, OverflowError):  # a lone surrogate, or a very long integer
+        return well_formed_utf8(json.dumps(value, ensure_ascii=False))

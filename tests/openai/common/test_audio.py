@@ -80,6 +80,8 @@ def test_mistral_sends_json() -> None:
         (b'{"error": {"message": "No such voice"}}', APIError, "No such voice"),
         (b'{"audio_data": "no base64!"}', StreamInvalid, "the sound is not base64"),
         (b"{}", StreamInvalid, "the response has no audio"),
+        (b'{\n  "audio_data": "SUQz', StreamInvalid, "not JSON|malformed|truncated"),
+        (b'{"err', StreamInvalid, "not JSON|malformed|truncated"),
     ],
 )
 def test_what_is_no_sound(body: bytes, kind: type[Exception], words: str) -> None:
@@ -151,6 +153,22 @@ def test_an_error_in_place_of_streamed_sound() -> None:
 
 
 @pytest.mark.parametrize(
+    "body",
+    [
+        b'event: speech.audio.delta\ndata: {"type":"speech.audio.delta","audio":"SUQz"}\n\n'
+        b'data: {"type":"speech.audio.done"}\n\n',
+        b'data: {"type":"speech.audio.delta","audio":"SUQz"}\n\ndata: [DONE]\n\n',
+        b'{\n  "audio_data": "SUQz"\n}',
+    ],
+)
+def test_events_and_json_that_nobody_asked_for_are_no_sound(body: bytes) -> None:
+    """A gateway may send them in place of the bytes."""
+    reader = SpeechReader(Limits())
+    chunks = [*reader.feed(body), *reader.close()]
+    assert (reader.error, fold_speech(raws(chunks)).data) == (None, b"ID3")
+
+
+@pytest.mark.parametrize(
     ("fields", "refused"),
     [
         ({"voice": None}, "voice: Missing required parameter: 'voice'."),
@@ -209,12 +227,17 @@ def test_lists_are_written_as_the_host_reads_them() -> None:
     assert there.headers == {"content-type": "multipart/form-data; boundary=b"}
 
 
-def test_objects_are_json_and_numbers_are_short() -> None:
-    vad = {"type": "server_vad", "threshold": 0.5}
+def test_objects_are_in_brackets_or_json_as_the_host_has_them_and_numbers_are_short() -> None:
+    vad = {"type": "server_vad", "threshold": 0.5, "tags": ["a", "b"]}
     request = TranscriptionRequest(model="m", chunking_strategy=vad, temperature=0.5)
-    fields = dict(transcriptions(request, WAV, boundary="b").form.fields)  # type: ignore[union-attr]
-    assert fields["chunking_strategy"] == '{"type":"server_vad","threshold":0.5}'
+    call = transcriptions(request, WAV, boundary="b")
+    fields = dict(call.form.fields)  # type: ignore[union-attr]
+    assert fields["chunking_strategy[type]"] == "server_vad"
+    assert fields["chunking_strategy[threshold]"] == "0.5"
+    assert fields["chunking_strategy[tags][]"] == ["a", "b"]
     assert fields["temperature"] == "0.5"
+    there = dict(call.judge(PROVIDERS["mistral"]).form.fields)  # type: ignore[union-attr]
+    assert there["chunking_strategy"] == ('{"type":"server_vad","threshold":0.5,"tags":["a","b"]}')
 
 
 def test_the_file_has_a_name_that_tells_what_it_is(tmp_path: Path) -> None:
@@ -286,6 +309,14 @@ def test_what_openai_refuses_of_transcripts(fields: dict[str, Any], refused: str
     with pytest.raises(RuleError) as caught:
         call.judge(PROVIDERS["openai"])
     assert [str(each) for each in caught.value.violations] == [refused]
+
+
+def test_openrouter_tells_who_speaks_in_the_verbose_format_only() -> None:
+    asked = TranscriptionRequest(model="m", input_audio={"data": ""}, diarize=True)
+    with pytest.raises(RuleError, match="'diarize' needs the response_format 'verbose_json'"):
+        transcriptions(asked).judge(PROVIDERS["openrouter"])
+    verbose = msgspec.structs.replace(asked, response_format="verbose_json")
+    assert transcriptions(verbose).judge(PROVIDERS["openrouter"]).path == "/audio/transcriptions"
 
 
 def test_translations_do_not_stream() -> None:
@@ -396,3 +427,16 @@ def test_the_fields_are_those_of_the_sdks() -> None:
         hosts = {name: set(facts.hosts) for name, facts in facts_of(kind).items()}
         assert {name for name, found in hosts.items() if not found} == usual
         assert {name for name, found in hosts.items() if "mistral" in found} == mistral
+
+
+def test_texts_and_likelihoods_that_are_odd_do_not_end_a_transcript() -> None:
+    halves = [
+        b'{"type":"transcript.text.delta","delta":"a\\ud83d","logprobs":0.5}',
+        b'{"type":"transcript.text.delta","delta":"\\ude00","logprobs":[{"token":"\\ude00"}]}',
+    ]
+    found = fold_transcription([msgspec.Raw(each) for each in halves])
+    assert found.text == "a\U0001f600"
+    assert found.logprobs is not None
+    assert found.logprobs[0].token == "\ufffd"
+    whole = fold_transcription([msgspec.Raw(b'{"text":"a\\ud83d"}')])
+    assert whole.text == "a\ufffd"

@@ -61,7 +61,14 @@ def test_images_have_the_fields_of_each_host() -> None:
         status, _, data = asked(host, "/images/generations", body)
         assert (status, set(json.loads(data))) == (200, expected), host
     status, _, data = asked("openrouter", "/images", body)
-    assert (status, set(json.loads(data))) == (200, {"created", "data", "usage"})
+    found = json.loads(data)
+    assert (status, set(found)) == (200, {"created", "data", "usage"})
+    assert found["data"][0]["media_type"] == "image/png"
+    assert found["usage"]["completion_tokens"] == 272
+    streamed = {**body, "stream": True, "partial_images": 1}
+    partial, last = events(asked("openrouter", "/images", streamed)[2])
+    assert set(partial) == {"type", "b64_json", "partial_image_index"}
+    assert set(last) == {"type", "b64_json", "created", "media_type", "usage"}
 
 
 def test_urls_are_sent_where_the_host_sends_them_unasked() -> None:
@@ -129,7 +136,53 @@ def test_transcripts_have_the_form_that_was_asked_for() -> None:
     assert set(found) == {"text", "language", "duration", "words"}
 
 
-REFUSED: dict[str, tuple[str, str, Any, str, str | None]] = {
+def test_who_speaks_stands_where_each_host_has_it() -> None:
+    path, form = "/audio/transcriptions", {"model": "m", "file": WAV, "diarize": "true"}
+    verbose = {**form, "response_format": "verbose_json"}
+    [segment] = json.loads(asked("together", path, verbose)[2])["speaker_segments"]
+    assert (segment["speaker_id"], segment["words"][0]["speaker_id"]) == ("SPEAKER_00",) * 2
+    [segment] = json.loads(asked("mistral", path, form)[2])["segments"]
+    assert (segment["type"], segment["speaker_id"]) == ("transcription_segment", "speaker_1")
+    router = {"model": "m", "input_audio": {"data": "UklGRg=="}, "diarize": True}
+    router["response_format"] = "verbose_json"
+    found = json.loads(asked("openrouter", path, router)[2])
+    assert (found["segments"][0]["id"], found["words"][0]["speaker"]) == (0, 0)
+    data = asked("mistral", path, {**form, "stream": "true"})[2]
+    kinds = [line[7:] for line in data.decode().split("\n") if line.startswith("event: ")]
+    assert kinds == [each["type"] for each in events(data)]
+    assert kinds[-2:] == ["transcription.segment", "transcription.done"]
+
+
+def test_objects_of_a_form_stand_in_brackets() -> None:
+    form = {"model": "gpt-image-2.5-flare", "prompt": "Blue", "image": PNG, "output_format": "svg"}
+    svg = {"svg[model]": "gpt-6-luna", "svg[reasoning][effort]": "low"}
+    found = json.loads(asked("openai", "/images/edits", {**form, **svg})[2])
+    assert found["svg_usage"]["model"] == "gpt-6-luna"
+    deep = "svg" + "[a]" * 5000
+    assert asked("openai", "/images/edits", {**form, deep: "low"})[0] == 200
+    assert asked("openai", "/images/edits", {**form, "svg": '{"a":' * 99_999})[0] == 400
+    both = {**form, "svg[reasoning]": "low", "svg[reasoning][effort]": "low"}
+    assert refused("openai", "/images/edits", both)[1]["param"] == "svg"
+
+
+def test_likelihoods_of_a_transcript_are_sent_if_they_are_asked_for() -> None:
+    form = {"model": "gpt-4o-transcribe", "file": WAV, "include[]": "logprobs"}
+    path = "/audio/transcriptions"
+    found = json.loads(asked("openai", path, form)[2])["logprobs"]
+    assert "".join(each["token"] for each in found) == "This is talk.wav of 12 bytes."
+    streamed = events(asked("openai", path, {**form, "stream": "true"})[2])
+    assert all(each["logprobs"] for each in streamed)
+
+
+def test_a_form_without_a_file_may_be_url_encoded() -> None:
+    headers = {**BEARER, "content-type": "application/x-www-form-urlencoded"}
+    body = b"model=m&file_url=https%3A%2F%2Fexample.com%2Fa.mp3&diarize=false"
+    url = "https://api.mistral.ai/v1/audio/transcriptions"
+    answer = Emulator().answer("POST", url, headers, body)
+    assert "https://example.com/a.mp3" in json.loads(answer.body)["text"]
+
+
+REFUSED: dict[str, tuple[str, str, Any, str, str | int | None]] = {
     "an empty prompt": (
         "openai",
         "/images/generations",
@@ -180,12 +233,26 @@ REFUSED: dict[str, tuple[str, str, Any, str, str | None]] = {
         "you must provide a model parameter",
         None,
     ),
+    "a sound that is not base64": (
+        "openrouter",
+        "/audio/transcriptions",
+        {"model": "m", "input_audio": {"data": "#"}},
+        "'data' is not base64",
+        400,
+    ),
+    "a sound of no bytes": (
+        "openrouter",
+        "/audio/transcriptions",
+        {"model": "m", "input_audio": {"data": ""}},
+        "'data' or 'url' is required",
+        400,
+    ),
     "a form where JSON is asked for": (
         "openrouter",
         "/audio/transcriptions",
         {"model": "m"},
         "'input_audio' is a required property",
-        None,
+        400,  # OpenRouter's codes are statuses
     ),
 }
 

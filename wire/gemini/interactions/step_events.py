@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from wire.core.json_values import merged_json
 from wire.core.lenient import fields_of, items_of
-from wire.core.memory import well_formed_utf8
 
 Events: TypeAlias = list[dict[str, Any]]
 Split: TypeAlias = Callable[[str], Sequence[str]]
@@ -103,12 +103,7 @@ def json_text(value: Any) -> str:
     """Return the JSON of a value as text; of received bytes, these."""
     if isinstance(value, msgspec.Raw):
         return bytes(value).decode("utf-8", "replace")
-    try:
-        return msgspec.json.encode(value).decode()
-    except UnicodeEncodeError:
-        import json  # halves of surrogate pairs are rare
-
-        return well_formed_utf8(json.dumps(value, ensure_ascii=False)).decode()
+    return merged_json(value).decode()
 
 
 def _text(value: Any) -> str:

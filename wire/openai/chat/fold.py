@@ -22,8 +22,9 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 import msgspec
 
 from wire.core.chunk_bytes import RawValue
+from wire.core.json_values import merged_json
 from wire.core.lenient import decoded, fields_of, fitted, items_of, number, plain, strict_json
-from wire.core.memory import RAW, Slice, encode, freeze, well_formed_utf8
+from wire.core.memory import RAW, Slice, encode, freeze
 from wire.openai.chat.tool_calls import Calls, OpenCall, present
 from wire.openai.chat.types import (
     ChatCompletion,
@@ -52,10 +53,7 @@ def fold(
 
 def _decoded_merged(merged: Object) -> ChatCompletion:
     """Encode the merged object and decode it to the response, with its bytes."""
-    try:
-        data = msgspec.json.encode(merged)
-    except (UnicodeEncodeError, OverflowError):  # a lone surrogate, or a very long integer
-        data = well_formed_utf8(json.dumps(merged, ensure_ascii=False))
+    data = merged_json(merged)
     return keep_bytes(decoded(data, ChatCompletion), data)
 
 

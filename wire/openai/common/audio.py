@@ -274,10 +274,10 @@ def _form_at(
     call: Any,
     provider: Provider,
 ) -> Any:
-    """Return the call for the host: its path, and its form of lists."""
+    """Return the call for the host: its path, and its form of lists and objects."""
     call = at_host(kind, violations, call, provider)
     lists = media_of(provider).lists
-    if lists == "brackets" or not any(name.endswith("[]") for name in call.form.fields):
+    if lists == "brackets" or not any(name.endswith("]") for name in call.form.fields):
         return call
     form = build(lists=lists)
     headers = {**call.headers, "content-type": form.content_type}

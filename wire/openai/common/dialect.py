@@ -124,7 +124,8 @@ class MediaEndpoints(msgspec.Struct, frozen=True, kw_only=True):
     streams_transcriptions: bool = False
     """The host streams transcripts."""
     lists: Literal["brackets", "repeated"] = "brackets"
-    """How a form has a list: as `name[]`, or as `name` several times."""
+    """How a form has a list: as `name[]`, or as `name` several times. With the first, an object is
+    `name[key]`; with the other it is JSON."""
 
 
 _SNAPSHOT = r"(?:-\d{4}-\d\d-\d\d|-\d{4}|-latest)?"

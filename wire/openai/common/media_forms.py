@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -19,17 +19,24 @@ from wire.openai.common.types.base import OpenAIStruct
 def form_fields(
     request: OpenAIStruct, lists: str = "brackets"
 ) -> dict[str, Value | Sequence[Value]]:
-    """Return the fields of a request as those of a form.
+    """Return the fields of a request as those of a form, as the vendors' own clients write them.
 
-    Numbers and objects are written as JSON, lists as `name[]` or with `lists="repeated"` as `name`.
+    With `lists="brackets"` the items of a list are `name[]` and the values of an object
+    `name[key]`. With `lists="repeated"` the name of a list is repeated, and an object is JSON.
     """
     fields: dict[str, Value | Sequence[Value]] = {}
     for name, value in msgspec.json.decode(encode(request)).items():
-        if isinstance(value, list):
-            fields[f"{name}[]" if lists == "brackets" else name] = [_text(each) for each in value]
-        else:
-            fields[name] = _text(value)
+        for path, each in _bracketed(name, value) if lists == "brackets" else ((name, value),):
+            fields[path] = [_text(item) for item in each] if isinstance(each, list) else _text(each)
     return fields
+
+
+def _bracketed(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for key, each in value.items():
+            yield from _bracketed(f"{name}[{key}]", each)
+    else:
+        yield f"{name}[]" if isinstance(value, list) else name, value
 
 
 def _text(value: Any) -> str:

@@ -75,6 +75,9 @@ def transcription_violations(request: TranscriptionRequest, family: str) -> Iter
     if family in _OPENAI and request.timestamp_granularities and form != _WORD_FORMAT:
         told = f"'timestamp_granularities' needs the response_format '{_WORD_FORMAT}'."
         yield Violation("timestamp_granularities", told, code="invalid_value")
+    if family == "openrouter" and request.diarize and form != _WORD_FORMAT:
+        told = f"speakers stand at words: 'diarize' needs the response_format '{_WORD_FORMAT}'"
+        yield Violation("diarize", told)
     names, samples = request.known_speaker_names or (), request.known_speaker_references or ()
     if len(names) != len(samples):
         told = f"expected a reference for each of {len(names)} names, not {len(samples)}"

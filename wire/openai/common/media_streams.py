@@ -20,6 +20,7 @@ import msgspec
 from wire.core.decoders import from_base64
 from wire.core.error_words import ErrorReader
 from wire.core.errors import StreamIncomplete, StreamInvalid, WireError
+from wire.core.json_values import merged_json
 from wire.core.lenient import Unreadable, decoded, plain
 from wire.core.limits import Limits
 from wire.core.memory import Note, WireStruct, encode, remember
@@ -39,10 +40,11 @@ from wire.openai.common.types.images import ImageEvent, ImageList
 C = TypeVar("C", bound=WireStruct)
 
 _PIECE = "speech.audio.delta"
-_HEAD_BYTES = 9
+_HEAD_BYTES = 32
 """Bytes by which events and JSON are told from sound."""
-_JSON = (b'{"error"', b'{"audio_d')
-"""Beginnings of bodies that are no sound, from a host that was not asked for events."""
+_JSON = (b'{"error"', b'{"audio_data"')
+_EVENTS = (b"data:", b"event:")
+"""Beginnings of bodies that are no sound, whatever was asked for; without white space."""
 
 
 class _EventReader(FramedReader[C]):
@@ -162,10 +164,8 @@ class SpeechReader:
 
     def _begin(self) -> bytes:
         head, self._head = self._head or b"", None
-        starts = (b"data:", b"event:", b":", b"{") if self._expects_events else _JSON
-        text = head.lstrip()
-        # A body may end within its first word.
-        if any(text.startswith(each) or each.startswith(text) for each in starts) and text:
+        more = (b":", b"{") if self._expects_events else ()
+        if _begins(head, (*_EVENTS, *_JSON, *more)):
             self._events = SpeechEventReader(self._limits)
         return head
 
@@ -183,6 +183,12 @@ class SpeechReader:
     def _follow(self, events: SpeechEventReader) -> None:
         self.error, self.done, self.finished = events.error, events.done, events.finished
         self.notes[:] = events.notes
+
+
+def _begins(data: bytes, starts: Sequence[bytes]) -> bool:
+    """Return whether data begin as one of `starts`, or end within it. White space is ignored."""
+    text = b"".join(data[:_HEAD_BYTES].split())
+    return bool(text) and any(text.startswith(each) or each.startswith(text) for each in starts)
 
 
 class TranscriptionReader(_EventReader[TranscriptionEvent]):
@@ -222,7 +228,7 @@ def fold_images(events: Raws) -> ImageList:
     ][-1:]
     whole = next((each for each in found if "data" in each and "type" not in each), None)
     if whole is not None:
-        return decoded(msgspec.json.encode(whole), ImageList)
+        return decoded(merged_json(whole), ImageList)
     merged: dict[str, Any] = {}
     images = []
     for each in last:
@@ -231,7 +237,7 @@ def fold_images(events: Raws) -> ImageList:
         dropped = {*keys, "type", "partial_image_index", "created_at"}
         merged |= {key: value for key, value in each.items() if key not in dropped}
         merged |= {"created": each["created_at"]} if "created_at" in each else {}
-    return decoded(msgspec.json.encode({**merged, "data": images}), ImageList)
+    return decoded(merged_json({**merged, "data": images}), ImageList)
 
 
 def fold_speech(events: Raws, media_type: str = "") -> SpokenAudio:
@@ -247,7 +253,7 @@ def fold_transcription(events: Raws) -> Transcription:
     found = [_object(each) for each in events]
     last = found[-1] if found else {}
     if "type" not in last and "text" in last:  # a whole response
-        return decoded(msgspec.json.encode(last), Transcription)
+        return decoded(merged_json(last), Transcription)
     merged: dict[str, Any] = {}
     segments, texts = [], []
     logprobs: list[Any] = []
@@ -257,7 +263,8 @@ def fold_transcription(events: Raws) -> Transcription:
             segments.append(each)
         elif kind.endswith(".delta"):
             texts.append(each.get("delta", each.get("text", "")))
-            logprobs += each.get("logprobs") or ()
+            likely = each.get("logprobs")
+            logprobs += likely if isinstance(likely, list) else ()
         elif kind.endswith(".language"):
             merged["language"] = each.get("audio_language")
         else:
@@ -267,7 +274,7 @@ def fold_transcription(events: Raws) -> Transcription:
         merged.setdefault("logprobs", logprobs)
     if segments and not merged.get("segments"):
         merged["segments"] = segments
-    return decoded(msgspec.json.encode(merged), Transcription)
+    return decoded(merged_json(merged), Transcription)
 
 
 def _raw(event: msgspec.Raw | WireStruct) -> bytes:
@@ -307,8 +314,9 @@ def parse_audio(body: bytes) -> SpokenAudio:
     if body[:1] == b"{":
         try:
             response = decoded(body, SpeechResponse)
-        except Unreadable:
-            pass  # samples may begin with that byte
+        except Unreadable:  # samples may begin with that byte
+            if _begins(body, _JSON):
+                parse_plain(SpeechResponse, body)
         else:
             if response.audio_data is None:
                 response = parse_plain(SpeechResponse, body)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -229,11 +230,13 @@ def _transcript(
         raise StreamInvalid("the response has no text")
     usage = response.usage or types.AudioUsage()
     lengths = (response.duration, usage.seconds, usage.prompt_audio_seconds)
-    segments = response.speaker_segments or response.segments or ()
+    segments = tuple(map(_segment, response.speaker_segments or response.segments or ()))
+    if not any(each.speaker for each in segments):  # OpenRouter says it at each word
+        segments = tuple(_spoken(response.words or ())) or segments
     languages = [each.code for each in response.languages or () if each.code]
     return Transcript(
         response.text,
-        tuple(_segment(each) for each in segments),
+        segments,
         tuple(
             TranscriptWord(text=each.word or each.text or "", start=each.start, end=each.end)
             for each in response.words or ()
@@ -250,11 +253,25 @@ def _transcript(
 def _segment(
     given: types.TranscriptionSegment | types.TranscriptionEvent,
 ) -> TranscriptSegment:
-    who = given.speaker if given.speaker is not None else given.speaker_id
-    speaker = "" if who is None else str(who)
     return TranscriptSegment(
-        text=given.text or "", start=given.start, end=given.end, speaker=speaker
+        text=given.text or "", start=given.start, end=given.end, speaker=_speaker(given)
     )
+
+
+def _speaker(given: Any) -> str:
+    names = (getattr(given, each, None) for each in ("speaker_label", "speaker", "speaker_id"))
+    return next((str(each) for each in names if each is not None), "")
+
+
+def _spoken(words: Sequence[types.TranscriptionWord]) -> Iterator[TranscriptSegment]:
+    """Yield what each speaker says at a time; nothing if no word has a speaker."""
+    for speaker, said in itertools.groupby(words, _speaker):
+        found = list(said)
+        if speaker:
+            text = " ".join([each.word or each.text or "" for each in found])
+            yield TranscriptSegment(
+                text=text, start=found[0].start, end=found[-1].end, speaker=speaker
+            )
 
 
 def _sound_usage(usage: types.AudioUsage | None) -> Usage | None:

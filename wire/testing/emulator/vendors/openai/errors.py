@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -60,6 +62,15 @@ def error_answer(failure: Failure) -> Answer:
     """Build the error response of a failure."""
     body = json_bytes(error(failure), indent=2)
     return json_answer(body, failure.status, retry_after_header(failure))
+
+
+def shaped(answer: Answer, family: str) -> Answer:
+    """Return an error in the form of a family of providers: OpenRouter's codes are statuses."""
+    if family != "openrouter":
+        return answer
+    told = json.loads(answer.body)["error"]["message"]
+    body = json_bytes({"error": {"code": answer.status, "message": told}}, indent=2)
+    return replace(answer, pieces=(body,))
 
 
 def refusal(

@@ -211,6 +211,8 @@ class OpenAI:
 
     def finish(self, answer: Answer, request: Received, route: Route | None) -> Answer:
         """Add the id of the request, and what is left of the rate limits."""
+        if route is not None and answer.status >= 400 and not is_responses(route):
+            answer = errors.shaped(answer, family_of(self._host(request, route)))
         headers = [("x-request-id", f"req_{request.digest[:32]}"), ("openai-processing-ms", "1")]
         if route is not None and route.generates:
             for each in limit_states(self._settings.meter, _LIMITS, answer.status, CREATED):
