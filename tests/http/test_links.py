@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -53,6 +55,28 @@ def test_events_go_out_and_come_in(drive: Drive) -> None:
     assert head.lower().count("authorization: bearer fake-key\r\n") == 1
     assert "Sec-WebSocket-Version: 13\r\n" in head
     assert "content-length" not in head.lower()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no fork")
+def test_a_forked_child_leaves_the_session_to_its_parent() -> None:
+    with loopback(served(echo)) as server:
+        client = Client("openai", api_key="fake-key", base_url=f"{server.url}/v1")
+        with client, client.connect(CALL) as socket:
+            socket.send(asked("before"))
+            with socket._link._lock:  # as another thread of the parent may hold it
+                pid = os.fork()
+                if not pid:
+                    found = 1
+                    try:
+                        socket.send(asked("of the child"))
+                    except errors.ConnectionLost:
+                        socket.close()
+                        found = 0
+                    os._exit(found)
+            assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+            socket.send(asked("after"))
+            events = socket.events()
+            assert [next(events).delta, next(events).delta] == ["before", "after"]
 
 
 @pytest.mark.parametrize("drive", EVERY)

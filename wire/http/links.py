@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
 import threading
 import time
@@ -12,6 +13,7 @@ import httpx
 
 from wire.core.call import Received, Sent
 from wire.core.errors import ConfigurationError
+from wire.core.forks import at_fork
 from wire.core.limits import Limits
 from wire.core.stream_block import ForThreads
 from wire.http.duplex import MAX_QUEUED, SocketState, second_listener, upgraded
@@ -30,7 +32,7 @@ class Link:
     socket is short and under a lock, since OpenSSL allows one thread at a time.
     """
 
-    __slots__ = ("_lock", "_out", "_response", "_socket", "network", "websocket")
+    __slots__ = ("__weakref__", "_lock", "_out", "_response", "_socket", "network", "websocket")
 
     def __init__(
         self, extensions: dict[str, Any], response: httpx.Response, limits: Limits
@@ -47,6 +49,7 @@ class Link:
             )
         self._lock = threading.Lock()
         self._out = bytearray()
+        at_fork(self, Link._forked)
         try:
             # What came in one piece with the head of the response, if anything did.
             self.websocket.feed(network.read(READ_BYTES, _LEADING_SECONDS))
@@ -54,6 +57,12 @@ class Link:
             pass  # nothing has come yet, or the first read tells what is wrong
         self._socket.setblocking(False)
         self.flush()
+
+    def _forked(self) -> None:
+        """Leave the connection to the parent (R-42)."""
+        self._lock, self._socket = threading.Lock(), socket.socket()
+        self._out.clear()
+        self.websocket.break_off()
 
     def is_open(self) -> bool:
         """Return whether it can be used further; what has arrived is read."""
