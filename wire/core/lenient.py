@@ -13,7 +13,7 @@ import msgspec
 
 from wire.core.decoders import convert, decoder
 from wire.core.errors import LimitError
-from wire.core.json_values import are_sound
+from wire.core.json_values import are_sound, merged_json
 from wire.core.limits import READ_DEPTH, is_deeper
 from wire.core.memory import (
     PICKLED_DEPTH,
@@ -234,6 +234,14 @@ def portable_fields(received: Any) -> Any:
     if isinstance(fields, dict) and isinstance(made, str):
         return {well_formed(key): portable(value) for key, value in fields.items()}
     return made
+
+
+def received_json(received: Any) -> bytes:
+    """Encode received structs; a lone surrogate, which JSON cannot hold, becomes U+FFFD (R-08)."""
+    try:
+        return encode(received)
+    except UnicodeEncodeError:
+        return merged_json(plain_fields(received))
 
 
 def plain_fields(received: Any) -> Any:

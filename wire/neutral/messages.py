@@ -30,12 +30,12 @@ import msgspec
 
 from wire.catalogue.stops import Stop as Stop
 from wire.catalogue.usage import Usage
-from wire.core import json_values
+from wire.core import json_values, lenient
 from wire.core.arguments import checked_arguments, items_of, refusal
 from wire.core.errors import BlockedError, RuleError, Violation, WireError
 from wire.core.fields import Fields
 from wire.core.lazy import Foreign
-from wire.core.memory import PARTIAL, TIER, MetadataStruct, Note, WireStruct, encode
+from wire.core.memory import PARTIAL, TIER, MetadataStruct, Note, WireStruct
 from wire.core.printable import short
 from wire.core.secret import quoted
 
@@ -86,7 +86,7 @@ class Origin:
     def raw(self) -> bytes:
         """The received JSON."""
         if self._raw is None:
-            self._raw = encode(self._source)
+            self._raw = lenient.received_json(self._source)
         return self._raw
 
     def is_of(self, provider: str, model: str) -> bool:

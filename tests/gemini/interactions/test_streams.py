@@ -148,6 +148,24 @@ def test_events_become_neutral_ones() -> None:
     ]  # fmt: skip
 
 
+def test_half_of_a_surrogate_pair_becomes_a_sign_that_can_be_sent() -> None:  # R-08
+    """In a stream, and in a whole answer that was asked for as a stream."""
+    call, odd = {**CALL, "id": "\ud83d"}, {"type": "a\ud83d", "x": 1}
+    listed = events()
+    for each in listed:
+        if each.get("step", {}).get("type") == "function_call":
+            each["step"] = {**each["step"], "id": "\ud83d"}
+    output = {"type": "model_output", "content": [odd]}
+    for body in (framed(listed), json.dumps(whole(output, call)).encode()):
+        with chat(Player(body)).stream("Hi") as told:
+            last = list(told)[-1]
+        [found] = last.reply.tool_calls
+        assert found.arguments == CALL["arguments"]
+        found.id.encode()
+        for part in last.reply.message.parts:
+            assert json.loads(part.origin.raw)["type"]
+
+
 def test_sounds_in_pieces_are_one() -> None:
     listed = [
         *events()[:2],

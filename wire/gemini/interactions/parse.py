@@ -20,8 +20,16 @@ from wire.catalogue.usage import Usage as Tokens
 from wire.core.arguments import check_inside, checked_arguments
 from wire.core.decoders import convert, decoder, from_base64
 from wire.core.errors import RuleError, WireError
-from wire.core.lenient import Halves, fields_of, plain, portable, portable_fields, well_formed
-from wire.core.memory import PARTIAL, encode, notes
+from wire.core.lenient import (
+    Halves,
+    fields_of,
+    plain,
+    portable,
+    portable_fields,
+    received_json,
+    well_formed,
+)
+from wire.core.memory import PARTIAL, notes
 from wire.gemini.interactions.finish import stop_of
 from wire.gemini.interactions.fold import StepBuilder
 from wire.gemini.interactions.types import (
@@ -372,7 +380,7 @@ class EventReader:
             opened.deltas.append(delta)
 
     def _media_delta(self, opened: _OpenStep, delta: Delta) -> Iterator[Event]:
-        fields = fields_of(msgspec.Raw(encode(delta)))
+        fields = fields_of(msgspec.Raw(received_json(delta)))
         media = media_of(convert(plain(msgspec.json.encode(fields)), Content))
         if media is None:
             return
@@ -389,9 +397,9 @@ class EventReader:
         if opened.position is None or opened.ended:
             return
         opened.ended = True
-        builder = StepBuilder(fields_of(msgspec.Raw(encode(opened.step))))
+        builder = StepBuilder(fields_of(msgspec.Raw(received_json(opened.step))))
         for delta in opened.deltas:
-            builder.add(fields_of(msgspec.Raw(encode(delta))))
+            builder.add(fields_of(msgspec.Raw(received_json(delta))))
         step = decoder(Step).decode(msgspec.json.encode(builder.merged()))
         call = _call(step, opened.id, self._ids.response, False)
         origin = Origin(self._provider, self._model, WIRE, step)
