@@ -69,6 +69,8 @@ nitpick_ignore_regex = [
     ("py:class", r"Histogram|Kind|Names|P|Path|R_co|Random|Spans|Syntax|Token|ToolKind|Tracer"),
     ("py:class", r"AgentOptions|AnyModel|AnyOutput|OnDelta|OptionsBesideTools|Rows|RunOptions"),
     ("py:class", r"Value|Verdict|types\.Annotated"),
+    ("py:class", r"(Async)?MediaStream|(Image|Speech|Transcript)Settings|Sent|Received|Sound"),
+    ("py:class", r"TranscriptEvent"),
 ]
 
 SEARCH_WORDS: dict[str, list[str]] = tomllib.loads(
@@ -170,14 +172,23 @@ def signature(
 def full_names(app: Sphinx, page: nodes.document) -> None:
     """Complete the names of classes that annotations and docstrings write without their module.
 
-    Sphinx alone would find several classes of one name, and fields called `type` and `object`.
+    Sphinx alone would find several classes of one name, and fields called `type` and `object`. The
+    `Part` of an annotation is a union, and no struct of a vendor.
     """
     for node in list(page.findall(pending_xref)):
-        if hasattr(builtins, node["reftarget"]):
+        target = node["reftarget"]
+        if hasattr(builtins, target) or target == "Part" or is_end_of_name(node):
             node.replace_self(node.children)
         elif node["refdomain"] == "py" and (name := full_name(node)):
             node["reftarget"] = name
             node.attributes.pop("refspecific", None)
+
+
+def is_end_of_name(node: pending_xref) -> bool:
+    """Return whether a docstring has the end of a name that stands before it, as in `.done`."""
+    return bool(
+        node["reftype"] == "obj" and node.get("refspecific") and node["reftarget"].islower()
+    )
 
 
 def full_name(node: pending_xref) -> str:
