@@ -59,7 +59,8 @@ def sent(task: dict[str, Any], messages: list[Any], wrong: str) -> dict[str, Any
 
 def read(response: Any, streams: bool, wrong: str) -> dict[str, Any]:
     if not streams:
-        return json.loads(response.read())
+        whole_answer: dict[str, Any] = json.loads(response.read())
+        return whole_answer
     text, whole = "", False
     try:
         for line in response:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import select
 import shlex
 import sys
 from pathlib import Path
@@ -60,6 +62,7 @@ def test_the_paths_of_all_checks_can_be_read() -> None:
     assert len(checks) > 50
     for check in checks:
         assert values_at({}, check.at) == []
+        assert check.request != 0
         assert (check.equals is None) != (check.texts is None)
 
 
@@ -76,6 +79,8 @@ def test_a_path_that_is_none_is_an_error() -> None:
         ("a[5].b", []),
         ("a[*].b", [1, 2, 3]),
         ("a[k=x].b", [1, 3]),
+        ("a[*].z|b", [1, 2, 3]),
+        ("a[0].b|k", [1]),
         ("a.b", []),
         ("c[0]", []),
         ("", [{"a": [{"k": "x", "b": 1}, {"b": 2}, {"k": "x", "b": 3}], "c": 4}]),
@@ -173,6 +178,26 @@ def test_a_client_that_hangs_is_ended() -> None:
     assert (done.result, done.details) == ("failed", ["the client did not end in time"])
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_what_a_client_leaves_behind_is_ended(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        child = [sys.executable, "-c", "import time; time.sleep(60)"]
+        program = (
+            f"import subprocess; subprocess.Popen({child!r}, stdout=open({str(pipe)!r}, 'wb')); "
+            'print(\'{"skip": "it left a process"}\')'
+        )
+        done = run(shlex.join([sys.executable, "-c", program]), *CASES["openai/usage"], 60)
+        assert done.details == ["it left a process"]
+        # The end of the pipe can be read when no process has it open for writing.
+        assert select.select([reader], [], [], 20)[0] == [reader]
+        assert os.read(reader, 1) == b""
+    finally:
+        os.close(reader)
+
+
 def test_a_client_that_does_not_take_part_is_skipped() -> None:
     done = verdict("right", "gemini/usage")
     assert (done.result, done.details) == ("skipped", ["it speaks Messages alone"])
@@ -189,11 +214,11 @@ def test_a_client_gets_the_variables_of_the_emulator_and_no_key_of_the_user(
         "'OPENAI_BASE_URL', 'GOOGLE_GEMINI_BASE_URL']; "
         "print(json.dumps({'skip': str([os.environ.get(each) for each in names])}))"
     )
-    done = run(shlex.join([sys.executable, "-c", program]), *CASES["openai/usage"])
+    done = run(shlex.join([sys.executable, "-c", program]), *CASES["openai/usage"], 60)
     # The key is in that output, which is told, and does not stand in what is told.
     assert (done.result, done.details) == ("failed", ["the key stands in the output of the client"])
     shown = program.replace("os.environ.get(each)", "os.environ.get(each, '').partition('-of-')[0]")
-    done = run(shlex.join([sys.executable, "-c", shown]), *CASES["openai/usage"])
+    done = run(shlex.join([sys.executable, "-c", shown]), *CASES["openai/usage"], 60)
     url = r"'http://127\.0\.0\.1:\d+"
     assert re.fullmatch(rf"\['', '', 'fake-key', {url}/v1', {url}'\]", done.details[0])
 
@@ -211,7 +236,11 @@ def case_of(**expect: Any) -> Case:
     [
         ({"requests": (1, 1)}, Report(), "expected 1 requests, not 2"),
         ({"requests": (3, 4)}, Report(), "expected 3 to 4 requests, not 2"),
-        ({"error": True}, Report(text="x"), 'the client told no error; its text is "x"'),
+        (
+            {"error": True},
+            Report(text="x"),
+            'the client told no error; its text is "x", its stop null',
+        ),
         ({}, Report(error=Failed("E", "odd")), "the client told an error: E: odd"),
         (
             {"error": True, "status": 400},
@@ -236,6 +265,11 @@ def case_of(**expect: Any) -> Case:
         ),
         ({"sent": [Sent(request=1, at="a", equals=[])]}, Report(), None),
         ({"sent": [Sent(request=2, at="a", texts=["1"])]}, Report(), None),
+        (
+            {"sent": [Sent(request=2, at="a", texts=["1", "2"])]},
+            Report(),
+            'request 2: a: expected texts with ["1", "2"], not [1]',
+        ),
     ],
 )
 def test_judging(expect: dict[str, Any], report: Report, problem: str | None) -> None:

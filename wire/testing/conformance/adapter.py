@@ -59,7 +59,7 @@ class Conversation:
 def report_of(task: dict[str, Any]) -> dict[str, Any]:
     """Do a task, and report it."""
     tools = [Tool(each["name"], each["description"], each["parameters"]) for each in task["tools"]]
-    error, shown = None, []
+    error = None
     with Chat(
         f"{task['host']}:{task['model']}",
         base_url=task["base_url"],
@@ -74,7 +74,8 @@ def report_of(task: dict[str, Any]) -> dict[str, Any]:
         except WireError as cause:
             error = {"type": type(cause).__name__, "message": str(cause), "status": cause.status}
             shown = [repr(cause), traceback.format_exc()]
-        shown += [repr(chat), repr(chat.client), json.dumps(chat.client.describe(), default=repr)]
+        else:
+            shown = [repr(chat), repr(chat.client), str(chat.client.describe())]
     reply = conversation.reply
     usage = reply.usage if reply is not None and error is None else None
     return {
@@ -84,7 +85,7 @@ def report_of(task: dict[str, Any]) -> dict[str, Any]:
         "calls": [{"name": each.name, "args": each.arguments} for each in conversation.calls],
         "usage": usage and {"input": usage.input, "output": usage.output},
         "error": error,
-        "shown": shown,
+        "shown": shown if task["show"] else [],
     }
 
 

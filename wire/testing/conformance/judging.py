@@ -45,7 +45,7 @@ class Report(msgspec.Struct, frozen=True):
     """The tokens of the last answer."""
     error: Failed | None = None
     shown: list[str] = []
-    """What a log would show of the client and its error: `repr`, a traceback."""
+    """What a log would show, if the task asks for it."""
     skip: str | None = None
     """Why the client does not take part in this case."""
 
@@ -63,7 +63,8 @@ class Request(msgspec.Struct, frozen=True):
 
 def judge(case: Case, requests: Sequence[Request], report: Report) -> list[str]:
     """Return what was wrong, one sentence each; none if the client did right."""
-    return [*_refused(requests), *_sent(case.expect, requests), *_told(case.expect, report)]
+    found = [*_refused(requests), *_sent(case.expect, requests), *_told(case.expect, report)]
+    return list(dict.fromkeys(found))
 
 
 def leaked(key: str, outputs: Sequence[str]) -> list[str]:
@@ -119,7 +120,8 @@ def _contain(found: Sequence[Any], texts: Sequence[str]) -> bool:
 def _told(expect: Expectation, report: Report) -> Iterator[str]:
     error = report.error
     if expect.error and error is None:
-        yield f"the client told no error; its text is {_shown(report.text)}"
+        read = f"its text is {_shown(report.text)}, its stop {_shown(report.stop)}"
+        yield f"the client told no error; {read}"
     if not expect.error and error is not None:
         yield f"the client told an error: {error.type}: {error.message:.300}"
         return

@@ -54,6 +54,8 @@ class Task(_Row, frozen=True):
     """Whether the client asks the model to think, and for what it thought."""
     max_tokens: int = 2000
     tools: list[Tool] = []
+    show: bool = False
+    """Whether the client reports what a log would show of its error, or else of itself."""
 
 
 class Sent(_Row, frozen=True):

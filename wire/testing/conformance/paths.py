@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-_STEP = re.compile(r"\.?(?P<key>[\w-]+)|\[(?P<inside>[^\]]*)\]")
+_STEP = re.compile(r"\.?(?P<key>[\w|-]+)|\[(?P<inside>[^\]]*)\]")
 
 
 def values_at(value: Any, path: str) -> list[Any]:
     """Return the values at a path, in the order of the body; what is missing is left out.
 
     `[2]` is one item of a list, `[-1]` the last one, `[*]` each one, and `[role=tool]` each item
-    whose key has this text.
+    whose key has this text. Of `a|b` the first key that is there counts.
 
     >>> body = {"messages": [{"role": "user"}, {"role": "tool", "content": "sunny"}]}
     >>> values_at(body, "messages[*].role"), values_at(body, "messages[role=tool].content")
@@ -33,8 +33,8 @@ def values_at(value: Any, path: str) -> list[Any]:
 
 def _next(value: Any, key: str | None, inside: str | None) -> Iterator[Any]:
     if key is not None:
-        if isinstance(value, dict) and key in value:
-            yield value[key]
+        if isinstance(value, dict):
+            yield from (value[each] for each in [*filter(value.__contains__, key.split("|"))][:1])
         return
     if not isinstance(value, list):
         return

@@ -25,7 +25,6 @@ from wire.testing.emulator.server import serve
 
 VERSION = 1
 """Of the task that a client reads; a change that breaks clients raises it."""
-SECONDS = 60.0
 _MAX_OUTPUT_BYTES = 1 << 20
 
 
@@ -62,8 +61,8 @@ class Written(NamedTuple):
     err: str
 
 
-def run(client: str, wire: Wire, case: Case, seconds: float = SECONDS) -> Verdict:
-    """Run a client through a case, and judge it.
+def run(client: str, wire: Wire, case: Case, seconds: float) -> Verdict:
+    """Run a client through a case, for so many seconds at most, and judge it.
 
     Raises `ConfigurationError` for a command that cannot be started.
     """
