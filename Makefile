@@ -1,11 +1,11 @@
-# Each target does its own set-up in .venv, the lowest versions in .venv-lowest, the real server's in .venv-real, the vendors' SDKs in .venv-sdks, libraries of agents in .venv-integrations, the exporter for collectors in .venv-otlp, a server that takes its spans in .venv-phoenix, Dask in .venv-dask, the libraries that are measured in .venv-bench, command-line agents in .clis; nothing is installed outside them.
+# Each target does its own set-up in .venv, the lowest versions in .venv-lowest, the real server's in .venv-real, the vendors' SDKs in .venv-sdks, clients whose conformance is reported in .venv-peers, libraries of agents in .venv-integrations, the exporter for collectors in .venv-otlp, a server that takes its spans in .venv-phoenix, Dask in .venv-dask, the libraries that are measured in .venv-bench, command-line agents in .clis; nothing is installed outside them.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 export Q LIVE RECORD ROWS
 
-.PHONY: demo demo-local test test-processes test-slow test-transports test-lowest test-python test-live test-real test-sdks test-clis test-browser test-integrations test-otlp test-bulk test-dask test-folders facts faults faults-sample fuzz soak verify check release-check sbom docs examples bench bench-cassette clean
+.PHONY: demo demo-local test test-processes test-slow test-transports test-lowest test-python test-live test-real test-sdks conformance test-clis test-browser test-integrations test-otlp test-bulk test-dask test-folders facts faults faults-sample fuzz soak verify check release-check sbom docs examples bench bench-cassette clean
 
 demo: .venv/.run
 	@$(BIN)/python examples/demo.py
@@ -81,6 +81,10 @@ test-real: .venv/.dev .venv-real/.ready
 test-sdks: .venv/.dev .venv-sdks/summer/.ready .venv-sdks/today/.ready .venv-sdks/media/.ready
 	$(BIN)/python -m pytest -q -rs -m sdks tests/sdks
 
+# Runs today's clients through the cases of `wire conformance`; writes docs/project/conformance.md.
+conformance: .venv/.dev .venv-sdks/today/.ready .venv-peers/litellm/.ready .venv-peers/pydantic-ai/.ready
+	$(BIN)/python -m tests.peers
+
 test-clis: .venv/.dev
 	$(BIN)/python -m pytest -q -rs -m clis tests/clis
 
@@ -147,7 +151,7 @@ docs: .venv/.docs
 	@echo "open docs/_build/html/index.html"
 
 clean:
-	rm -rf docs/_build .venv .venv-lowest .venv-python .venv-real .venv-sdks .venv-integrations .venv-otlp .venv-phoenix .venv-dask .venv-bench .clis .verify
+	rm -rf docs/_build .venv .venv-lowest .venv-python .venv-real .venv-sdks .venv-peers .venv-integrations .venv-otlp .venv-phoenix .venv-dask .venv-bench .clis .verify
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; name one with make PYTHON=...")'
@@ -178,6 +182,11 @@ clean:
 	@.venv-sdks/$*/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@! command -v npm >/dev/null || npm install --silent --no-fund --no-audit --prefix .venv-sdks/$*/node $$(cat tests/sdks/$*.npm)
 	@touch $@
+
+# Libraries over the vendors' clients, for conformance alone.
+.venv-peers/%/.ready: tests/peers/%.txt | .venv/bin/python
+	@$(PYTHON) -m venv .venv-peers/$*
+	@.venv-peers/$*/bin/python -m pip install --quiet --disable-pip-version-check -r $< && touch $@
 
 # The libraries that examples/integrations has models for, for test-integrations alone.
 .venv-integrations/.ready: examples/integrations/requirements.txt pyproject.toml | .venv/bin/python

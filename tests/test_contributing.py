@@ -9,7 +9,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-ACROSS = {"clis", "conformance", "faults", "fuzz", "live", "otlp", "real", "sdks"}
+ACROSS = {"clis", "conformance", "faults", "fuzz", "live", "otlp", "peers", "real", "sdks"}
 """Folders of tests of the whole library: against recordings, faults, random inputs and other
 programs."""
 PAGE = (ROOT / "CONTRIBUTING.md").read_text("utf-8")

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
 VERIFIED = (ROOT / "docs" / "project" / "verified.md").read_text("utf-8")
 DATE = re.compile(r"\b20\d\d-\d\d(-\d\d)?\b")
-MADE = {"verified.md", "reliability.md", "performance.md"}
+MADE = {"verified.md", "conformance.md", "reliability.md", "performance.md"}
 """Pages that their own commands write, with a date."""
 PAGES = [
     page

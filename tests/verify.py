@@ -34,10 +34,10 @@ STATE = ROOT / ".verify"
 LONGEST = 3 * 3600.0
 """Seconds that a suite may take."""
 PAGES_OF_SUITES = re.compile(
-    r"docs/(project/verified|reliability|performance)\.md"
+    r"docs/(project/(verified|conformance)|reliability|performance)\.md"
     r"|docs/_static/speed-[\w-]+\.svg|bench/measured\.json"
 )
-"""What this command, `make faults` and `make bench` write."""
+"""What this command, `make conformance`, `make faults` and `make bench` write."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,8 @@ TARGETS = (
         "test-python",
     ),
     *("test-integrations", "test-sdks", "test-clis", "test-real", "test-browser", "test-otlp"),
-    *("facts", "test-bulk", "test-dask", "faults", "fuzz", "soak", "release-check", "bench"),
+    *("facts", "conformance", "test-bulk", "test-dask"),
+    *("faults", "fuzz", "soak", "release-check", "bench"),
 )
 """Targets of make in the order of the runs: what is quick first, and last what needs the machine
 for itself. `test-` is no part of the name of a suite whose target is named after what it needs."""
@@ -160,6 +161,7 @@ _OTHERS: tuple[tuple[str, str], ...] = (
     (r"^Success: (no issues found in \d+ source files)$", "mypy: {0}"),
     (r"^(0 errors, \d+ warnings?, .*)$", "pyright: {0}"),
     (r"^(\w+ [\d.]+): \d+ lists compared$", "{0}"),
+    (r"^(\d+ clients: \d+ of \d+ cases kept)$", "{0}"),
 )
 """What is printed by suites that are not, or not only, a run of pytest -> the figure."""
 

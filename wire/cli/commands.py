@@ -14,6 +14,7 @@ from wire.cli import (
     catalogue,
     chatting,
     completion,
+    conformance,
     hosts,
     media,
     probing,
@@ -33,6 +34,7 @@ COMMANDS: tuple[Command, ...] = (
     *catalogue.COMMANDS,
     *probing.COMMANDS,
     *serving.COMMANDS,
+    *conformance.COMMANDS,
     *cassette.COMMANDS,
     completion.COMPLETION,
 )

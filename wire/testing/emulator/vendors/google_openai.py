@@ -5,7 +5,7 @@ Calls carry Gemini's signatures in `extra_content`, errors are Google's, in a li
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -69,9 +69,18 @@ class GoogleOpenAI(OpenAI):
             signed = self._signatures.of_call(model, name, len(turn))
             return {"extra_content": {"google": {"thought_signature": signed}}}
 
+        def remember(bodies: Sequence[Any]) -> None:
+            for call, position in _scripted_calls(bodies):
+                signed = ((call.get("extra_content") or {}).get("google") or {}).get(
+                    "thought_signature"
+                )
+                if isinstance(signed, str):
+                    made = (call.get("function") or {}).get("name", "")
+                    self._signatures.remember(signed, made, len(turn), position)
+
         thinking = thinking_of(None, None) if model.thinks else 0
         host = PROVIDERS["gemini@openai"]
-        more = {"model": model.name, "call_extra": signature}
+        more = {"model": model.name, "call_extra": signature, "scripted": remember}
         return generation_of(request, body, host, self._cache, thinking, **more)
 
     def models(self, request: Received, route: Route) -> Answer:
@@ -119,3 +128,12 @@ def _calls(message: Message) -> Iterator[Part]:
             yield Part(
                 function_call=FunctionCall(name=call.function.name), thought_signature=signature
             )
+
+
+def _scripted_calls(bodies: Sequence[Any]) -> Iterator[tuple[dict[str, Any], int]]:
+    """Yield the calls of a script's body or chunks, each with its position in the answer."""
+    for body in bodies:
+        for choice in body.get("choices") or ():
+            message = choice.get("message") or choice.get("delta") or {}
+            for position, call in enumerate(message.get("tool_calls") or ()):
+                yield call, call.get("index", position)

@@ -110,6 +110,8 @@ class Generation:
     call_extra: CallExtra = lambda name, position: {}
     reasoning: str = ""
     """The key of messages that has the thoughts, which clients must send back; empty: none has."""
+    scripted: Callable[[Sequence[Any]], None] = lambda bodies: None
+    """Gets the body or the chunks of a script, whose signatures are accepted later on."""
 
     def render(self, reply: Reply, id: str, hops: int) -> Answer:
         """Render the reply of the small model as a response."""
@@ -122,10 +124,12 @@ class Generation:
 
     def render_body(self, body: dict[str, Any], id: str) -> Answer:
         """Render a script's body; a stream sends it as its one event."""
+        self.scripted([body])
         return event_stream([body]) if self.request.stream else body_answer(body, 200)
 
     def render_events(self, events: Sequence[Any], id: str) -> Answer:
         """Render a script's chunks, streamed whatever the request wants."""
+        self.scripted(events)
         return event_stream(events)
 
     def _body(self, reply: Reply, id: str) -> dict[str, Any]:
