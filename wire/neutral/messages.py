@@ -30,7 +30,7 @@ import msgspec
 
 from wire.catalogue.stops import Stop as Stop
 from wire.catalogue.usage import Usage
-from wire.core import json_values, lenient
+from wire.core import json_values
 from wire.core.arguments import checked_arguments, items_of, refusal
 from wire.core.errors import BlockedError, RuleError, Violation, WireError
 from wire.core.fields import Fields
@@ -86,7 +86,9 @@ class Origin:
     def raw(self) -> bytes:
         """The received JSON."""
         if self._raw is None:
-            self._raw = lenient.received_json(self._source)
+            from wire.core.lenient import received_json  # few need the JSON of a part
+
+            self._raw = received_json(self._source)
         return self._raw
 
     def is_of(self, provider: str, model: str) -> bool:
@@ -113,8 +115,7 @@ class Origin:
 
 def source_of(origin: Origin, read: Callable[[bytes], W]) -> W:
     """Return the wire's own struct; `read` decodes it if the origin was loaded from a file."""
-    if origin._source is None:
-        origin._source = read(origin.raw)
+    origin._source = read(origin.raw) if origin._source is None else origin._source
     return cast(W, origin._source)
 
 
