@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from wire.core.decoders import decoder
 from wire.core.errors import ConfigurationError
 from wire.core.secret import quoted
 
@@ -150,7 +151,7 @@ class Wire(_Row, frozen=True):
 def wires() -> tuple[Wire, ...]:
     """Read the cases of all wires, by the names of their files."""
     files = sorted(_FOLDER.glob("*.json"))
-    return tuple(msgspec.json.decode(each.read_bytes(), type=Wire) for each in files)
+    return tuple(decoder(Wire).decode(each.read_bytes()) for each in files)
 
 
 def chosen(patterns: Sequence[str] = ()) -> list[tuple[Wire, Case]]:

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from wire.core.decoders import decoder
 from wire.core.errors import ConfigurationError
 from wire.core.secret import quoted
 from wire.testing.conformance.judging import Report, Request, judge, leaked
@@ -200,7 +201,7 @@ def _report(out: str) -> tuple[Report | None, str]:
     if not lines:
         return None, "the client wrote nothing to stdout"
     try:
-        return msgspec.json.decode(lines[-1], type=Report), ""
+        return decoder(Report).decode(lines[-1]), ""
     except (msgspec.DecodeError, UnicodeEncodeError) as cause:
         return None, f"the last line of stdout is no report: {cause}"
 
