@@ -107,7 +107,7 @@ class HttpResponseParser:
                     raise HttpParserUpgrade
                 reader.on_message_complete()
         except h11.RemoteProtocolError as cause:
-            raise HttpParserError(_told(str(cause))) from None
+            raise HttpParserError(_error_text(str(cause))) from None
         return b""
 
     def _choose_part(self, head: h11.Response) -> None:
@@ -208,7 +208,7 @@ class HttpResponseParser:
         return b""
 
 
-_WORDS = {
+_ERROR_TEXTS = {
     "request line": f"{_NO_HTTP}: illegal status line",
     "response line": f"{_NO_HTTP}: illegal status line",
     "Transfer-Encoding": "the response has an unknown transfer encoding",
@@ -218,7 +218,7 @@ _WORDS = {
 """Parts of messages of h11, and what they mean."""
 
 
-def _told(message: str) -> str:
-    """Return the words for a message of h11, which may quote a line of any length."""
-    found = next((told for part, told in _WORDS.items() if part in message), "")
-    return found or f"{_NO_HTTP}: {message.partition(':')[0]}"
+def _error_text(message: str) -> str:
+    """Return the error text for a message of h11, which may quote a line of any length."""
+    text = next((text for part, text in _ERROR_TEXTS.items() if part in message), "")
+    return text or f"{_NO_HTTP}: {message.partition(':')[0]}"
