@@ -23,6 +23,7 @@ from contextlib import (
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack, cast
 
+from wire.agent.connecting import Connects
 from wire.agent.context_cache import CachedChat, CachePolicy, policy_of
 from wire.agent.guard import Guard
 from wire.agent.hooks import HookLoop, Verdict
@@ -36,7 +37,6 @@ from wire.agent.state import (
     MAX_STEPS,
     NO_DONE,
     AgentOptions,
-    AgentState,
     AnyOutput,
     OnDelta,
     agent_options,
@@ -95,7 +95,7 @@ class RunStream(Generic[AnyOutput]):
         self._steps.stop()
 
 
-class Agent(AgentState, Generic[AnyOutput]):
+class Agent(Connects, Generic[AnyOutput]):
     """A model that calls tools until it has an answer. The calls of a turn run in threads.
 
     >>> from wire import Chat

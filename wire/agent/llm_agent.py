@@ -30,6 +30,7 @@ from anyio import from_thread
 from anyio.lowlevel import current_token
 
 from wire.agent.config import LLMConfig
+from wire.agent.connecting import AsyncConnects
 from wire.agent.context_cache import AsyncCachedChat, CachePolicy, policy_of
 from wire.agent.guard import Guard
 from wire.agent.hooks import Verdict
@@ -46,7 +47,6 @@ from wire.agent.state import (
     MAX_STEPS,
     NO_DONE,
     AgentOptions,
-    AgentState,
     AnyOutput,
     OnDelta,
     agent_options,
@@ -108,7 +108,7 @@ class AsyncRunStream(Generic[AnyOutput]):
         self._steps.stop()
 
 
-class LLMAgent(AgentState, Generic[AnyOutput]):
+class LLMAgent(AsyncConnects, Generic[AnyOutput]):
     """A model that calls tools until it has an answer, on asyncio and trio.
 
     >>> from wire.agent.provider import LLMResponse

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
-from wire.chat.state import ChatState, OptionsBesideTools, RequestOptions, seal_chat_options
+from wire.chat.connecting import AsyncConnects, Connects
+from wire.chat.state import OptionsBesideTools, RequestOptions, seal_chat_options
 from wire.chat.stream import AsyncChatStream as AsyncChatStream
 from wire.chat.stream import ChatStream as ChatStream
 from wire.chat.stream import async_stream_events, stream_events
@@ -26,7 +27,6 @@ from wire.core.call import (
 from wire.core.limits import Limits
 from wire.core.retry import Retry
 from wire.core.secret import Headers, Secret, sealed
-from wire.core.stream_block import ForTasks, ForThreads
 from wire.http.target import Token
 from wire.neutral.compaction import Compaction
 from wire.neutral.messages import Event, Media, Message, Parts, Reply
@@ -46,7 +46,7 @@ T = TypeVar("T")
 # --- chats ----------------------------------------------------------------------------------------
 
 
-class Chat(ForThreads, ChatState["Client"]):
+class Chat(Connects):
     """Sends requests to one model, for threads.
 
     >>> chat = Chat("gemini:gemini-3.8-flash", api_key="fake-key", system="Be brief.")
@@ -625,7 +625,7 @@ class Chat(ForThreads, ChatState["Client"]):
         self.close()
 
 
-class AsyncChat(ForTasks, ChatState["AsyncClient"]):
+class AsyncChat(AsyncConnects):
     """`Chat` for asyncio and trio: sends requests to one model.
 
     >>> import anyio

@@ -177,6 +177,11 @@ class ChatState(Foreign, Generic[AnyClient]):
         return self.row.name
 
     @property
+    def settings(self) -> Mapping[str, Any]:
+        """The settings of all its requests that were given, as fields of `Request`."""
+        return dict(self._settings)
+
+    @property
     def caching(self) -> str | None:
         """The setting `caching` of all its requests; `None` if it was not given."""
         value: str | None = self._settings.get("caching")

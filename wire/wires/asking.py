@@ -1,4 +1,4 @@
-"""Embeddings, decisions and media of any provider, as flows and calls of its wire."""
+"""Embeddings, decisions, media and live sessions of any provider, by its wire."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from wire.wires.contract import WIRES
 from wire.wires.providers import PROVIDERS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from wire.core.call import Call
     from wire.core.flow import Flow
     from wire.neutral.decisions import Decisions
     from wire.neutral.embeddings import Embeddings
+    from wire.neutral.live import LiveConversation, LiveRequest, WireLive
     from wire.neutral.media import Kind
 
 
@@ -94,6 +97,33 @@ _EXAMPLES: dict[Kind, str] = {
     "transcript": "gpt-4o-transcribe",
     "stream_transcript": "gpt-4o-transcribe",
 }
+
+
+def _realtime() -> WireLive:
+    from wire.openai.realtime import conversation
+
+    return conversation
+
+
+def _gemini_live() -> WireLive:
+    from wire.gemini.live import conversation
+
+    return conversation
+
+
+_LIVE: dict[str, Callable[[], WireLive]] = {
+    "gemini": _gemini_live,
+    "openai": _realtime,
+    "openai.responses": _realtime,
+}
+"""Wires whose hosts have live sessions, which speak a wire of their own."""
+
+
+def live_conversation(request: LiveRequest, model: str, row: Provider) -> LiveConversation:
+    """Build the live session of a model. Raises `ConfigurationError` for a provider without."""
+    if row.wire not in _LIVE:
+        raise ConfigurationError(f"model: {row.name} has no live sessions", provider=row.name)
+    return _LIVE[row.wire]().live_conversation(request, model, row)
 
 
 def _check(model: Any, example: str) -> None:

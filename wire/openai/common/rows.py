@@ -81,7 +81,7 @@ def unlisted(name: str, *, key_required: bool) -> Provider:
 RESPONSES_ONLY = "This model is only supported in v1/responses and not in v1/chat/completions."
 _RECORDS = {"refuses": Refusal, "refuses_models": ModelRefusal}
 _PARTS = {"caching": Caching, "call_ids": CallIds, "media": MediaEndpoints, "shape": Shape}
-_OF_CALLS = ("chat", "responses", "sources")
+_OF_CALLS = ("chat", "responses", "realtime", "sources")
 
 
 def dialect_of(host: str, calls: Literal["chat", "responses"], kind: type[_Dialect]) -> _Dialect:

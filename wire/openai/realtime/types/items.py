@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from wire.core.facts import TRAFFIC, Facts
 from wire.openai.common.types.base import OpenAIRequestStruct, OpenAIStruct
 from wire.openai.common.types.errors import ErrorObject
 from wire.openai.realtime.types.session import AZURE, XAI, Audio, Reasoning, Tool, Voice
 from wire.openai.responses.types import Prompt, ToolChoice
+
+if TYPE_CHECKING:
+    from wire.catalogue.cost import Charges
 
 
 class Item(OpenAIStruct, frozen=True, kw_only=True):
@@ -101,6 +104,14 @@ class Response(OpenAIStruct, frozen=True, kw_only=True):
     output_audio_format: Annotated[str | None, Facts(hosts=AZURE, source=TRAFFIC)] = None
     temperature: Annotated[float | None, Facts(hosts=AZURE, source=TRAFFIC)] = None
     voice: Annotated[str | Voice | None, Facts(hosts=AZURE, source=TRAFFIC)] = None
+
+    def charges(self) -> Charges:
+        """Return the facts about the price besides the token counts."""
+        from wire.catalogue.cost import Charges
+
+        details = self.usage.input_token_details if self.usage is not None else None
+        cached = details.cached_tokens_details if details is not None else None
+        return Charges(cached_audio=cached.audio_tokens if cached is not None else None)
 
 
 class StatusDetails(OpenAIStruct, frozen=True, kw_only=True):
