@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from wire.neutral.messages import Reply
 from wire.testing.cassette.faults import Fault
 from wire.testing.emulator.answer import Answer, json_answer, json_bytes
 from wire.testing.emulator.aws_signatures import KNOWN
+from wire.testing.emulator.broken_sessions import BrokenSession
 from wire.testing.emulator.control import (
     control_answer,
     control_of,
@@ -34,7 +36,7 @@ from wire.testing.emulator.control import (
     sent_steps,
     with_cors,
 )
-from wire.testing.emulator.faults import fault_of, with_fault
+from wire.testing.emulator.faults import HANDSHAKE_KINDS, fault_of, with_fault
 from wire.testing.emulator.forms import as_reference, verified
 from wire.testing.emulator.hosts import check_provider, row_of, wires_of
 from wire.testing.emulator.limits import DEFAULT_LIMITS, EmulatorLimits
@@ -197,7 +199,17 @@ class Emulator:
         body: bytes,
     ) -> Answer:
         """Answer one request; the target is a path with its query, or a complete URL."""
-        sent = _pairs(headers)
+        return self._answered(method, target, _pairs(headers), body)
+
+    def _answered(
+        self,
+        method: str,
+        target: str,
+        sent: list[tuple[str, str]],
+        body: bytes,
+        *,
+        in_session: bool = False,
+    ) -> Answer:
         status, message = _excess(target, sent, body, self.limits)
         if status:
             return self.rejected(method, target, sent, status, message)
@@ -206,6 +218,7 @@ class Emulator:
                 request = received(self._number + 1, method, target, sent, body, self.limits)
             except ValueError:  # such as http://[::1
                 return self.rejected(method, "", (), 400, "The target of the request is malformed.")
+            request = replace(request, in_session=in_session)
             if is_control(request):
                 return self._control(request)
             if is_preflight(request):
@@ -221,12 +234,13 @@ class Emulator:
         """Open a session over WebSocket, or return the response that refuses it.
 
         The server on loopback calls it for a handshake. The messages of a session are requests
-        as those over HTTP: they are in the list of requests, and scripts and faults apply.
+        as those over HTTP: they are in the list of requests, and scripts and faults apply. A step
+        that is a fault alone and matches the endpoint of the session is about all its messages.
         """
         sent = [(name, value) for name, value in _pairs(headers) if name not in _OF_HANDSHAKES]
 
         def ask(path: str, body: bytes) -> Answer:
-            return self.answer("POST", path, sent, body)
+            return self._answered("POST", path, sent, body, in_session=True)
 
         with self._lock:
             try:
@@ -239,12 +253,32 @@ class Emulator:
             if isinstance(vendor, HasSessions) and route is not None:
                 try:
                     session = vendor.session(request, route, ask)
+                    if session is not None:
+                        session = self._with_fault(session, request, route, vendor)
                 except Refusal as refusal:
                     refused = vendor.finish(refusal.answer, request, route)
             if session is None and refused is None:
                 return self.answer("GET", target, sent, b"")
             self._listed(request)["status"] = 101 if refused is None else refused.status
             return session or refused or self._respond(request)
+
+    def _with_fault(
+        self, session: Session, request: Received, route: Route, vendor: Vendor
+    ) -> Session:
+        """Return a session with the fault that the script has for it.
+
+        Raises `Refusal` for a fault that refuses the handshake.
+        """
+        at = replace(route, endpoint=session.endpoint, generates=False)
+        model = request.query.get("model", "")
+        steps = [each for each in self._steps if each.is_fault]
+        step = choose(steps, request, at, model, "")
+        if step is None or step.fault is None:
+            return session
+        if step.fault.kind in HANDSHAKE_KINDS:
+            failing = Failure(500, model=model, request=request, route=route)
+            raise Refusal(with_fault(step.fault, vendor, failing, partial(Answer, 500, (), ())))
+        return BrokenSession(session, step.fault)
 
     @checked_arguments(ConfigurationError, before=True)
     def rejected(
