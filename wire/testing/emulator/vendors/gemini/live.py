@@ -13,6 +13,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from wire.testing.cassette.faults import Fault
 from wire.testing.emulator.answer import Answer
@@ -170,7 +171,7 @@ class LiveSession:
             if contents is None:
                 raise refusal(404, "BidiGenerateContent session not found")
             self._contents = contents
-        named = {"sessionId": self._name} if self._manner.names_sessions else {}
+        named = {"sessionId": str(UUID(self._name[:32]))} if self._manner.names_sessions else {}
         yield message({"setupComplete": named})
 
     def _client_content(self, content: dict[str, Any]) -> Iterator[SessionPiece]:
