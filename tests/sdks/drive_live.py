@@ -1,5 +1,5 @@
 """Sessions of google-genai's Live and of openai-agents' RealtimeRunner, case by case, against the
-emulator: run in `.venv-sdks/media` with its URL; a line of JSON a case.
+emulator: run in `.venv-sdks/live` with its URL; a line of JSON a case.
 """
 
 from __future__ import annotations

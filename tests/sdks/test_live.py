@@ -1,5 +1,5 @@
 """Google's client for Live and the RealtimeRunner of openai-agents against the emulator, whose
-versions stand in `media.txt`. `make test-sdks`.
+versions stand in `live.txt`. `make test-sdks`.
 """
 
 from __future__ import annotations
@@ -73,5 +73,5 @@ WANTED: dict[str, list[Any]] = {
 @pytest.mark.sdks
 def test_sessions_of_google_genai_and_openai_agents() -> None:
     with serve(Emulator()) as server:
-        python = VENVS / "media" / "bin" / "python"
+        python = VENVS / "live" / "bin" / "python"
         assert cases(python, HERE / "drive_live.py", server.url) == WANTED
