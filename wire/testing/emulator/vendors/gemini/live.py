@@ -233,8 +233,7 @@ class LiveSession:
         if not results:
             raise refusal(400, INVALID)
         for result in results:
-            id = self._id_of(result)
-            self._results[id] = {**self._results.get(id, {}), **result}
+            self._results[self._id_of(result)] = result
         waiting = [each for each in self._calls if not self._is_answered(each)]
         if waiting:
             return
