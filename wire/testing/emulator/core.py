@@ -252,9 +252,9 @@ class Emulator:
             refused: Answer | None = None
             if isinstance(vendor, HasSessions) and route is not None:
                 try:
-                    session = vendor.session(request, route, ask)
-                    if session is not None:
-                        session = self._with_fault(session, request, route, vendor)
+                    plain = vendor.session(request, route, ask)
+                    if plain is not None:
+                        session = self._with_fault(plain, request, route, vendor)
                 except Refusal as refusal:
                     refused = vendor.finish(refusal.answer, request, route)
             if session is None and refused is None:
