@@ -64,9 +64,7 @@ def asks(text: str, complete: bool = True) -> dict[str, Any]:
 
 
 def results(*ids: str, **more: Any) -> dict[str, Any]:
-    every = [
-        {"id": id, "name": "get_weather", "response": {"sky": "sunny"}, **more} for id in ids
-    ]
+    every = [{"id": id, "name": "get_weather", "response": {"sky": "sunny"}, **more} for id in ids]
     return {"toolResponse": {"functionResponses": every}}
 
 
@@ -597,7 +595,7 @@ def compare(record: dict[str, Any]) -> None:
                 text = "\n".join(map(json.dumps, sent))
                 for old, new in ids.items():
                     text = text.replace(old, new)
-                last = list(got[-1])[0]
+                last = next(iter(got[-1]))
                 found = said(
                     socket,
                     *map(json.loads, text.splitlines()),
@@ -607,7 +605,9 @@ def compare(record: dict[str, Any]) -> None:
                 assert len(ours) == len(theirs), (record["id"], ours, theirs)
                 for one, other in zip(ours, theirs, strict=True):
                     assert one == other or other <= one, (record["id"], ours, theirs)
-                calls = [each["toolCall"]["functionCalls"] for each in got if "toolCall" in each]
-                made = [each["toolCall"]["functionCalls"] for each in found if "toolCall" in each]
-                for old, new in zip(sum(calls, []), sum(made, []), strict=True):
+                for old, new in zip(calls_of(got), calls_of(found), strict=True):
                     ids[old["id"]] = new["id"]
+
+
+def calls_of(messages: list[dict[str, Any]]) -> list[Any]:
+    return [call for each in messages for call in each.get("toolCall", {}).get("functionCalls", ())]

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from wire.testing.cassette.faults import Fault, finishes
 from wire.testing.cassette.pieces import Cut, Pause, Reset
@@ -136,8 +136,6 @@ class BrokenSession:
         self._session, self._faulty = session, _Faulty(fault, session)
         self.endpoint, self.binary = session.endpoint, session.binary
         self.listens = session.listens
-        self.error: Callable[[Fault], Iterable[SessionPiece]] = session.error
-        self.farewell: Callable[[float], Iterable[SessionPiece]] = session.farewell
 
     def begin(self) -> Iterable[SessionPiece]:
         """Return what is sent first."""
@@ -146,3 +144,11 @@ class BrokenSession:
     def receive(self, data: bytes) -> Iterable[SessionPiece]:
         """Return what is sent after a message of the client."""
         return self._faulty.through(self._session.receive(data))
+
+    def error(self, fault: Fault) -> Iterable[SessionPiece]:
+        """Return the error of a fault."""
+        return self._session.error(fault)
+
+    def farewell(self, seconds: float) -> Iterable[SessionPiece]:
+        """Return how the vendor closes the session after a time."""
+        return self._session.farewell(seconds)

@@ -211,7 +211,8 @@ class Connection:
         accepted = h11.InformationalResponse(status_code=101, headers=head)
         await self._write(self._http.send(accepted) or b"")
         begun = self._http.trailing_data[0]
-        await run_session(session, self, begun, self._limits.max_body_bytes)
+        limits = self._limits
+        await run_session(session, self, begun, limits.max_body_bytes, limits.linger_seconds)
         return False
 
     async def read(self, seconds: float | None = None) -> bytes | None:

@@ -13,7 +13,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,6 @@ from wire.neutral.messages import Reply
 from wire.testing.cassette.faults import Fault
 from wire.testing.emulator.answer import Answer, json_answer, json_bytes
 from wire.testing.emulator.aws_signatures import KNOWN
-from wire.testing.emulator.broken_sessions import BrokenSession
 from wire.testing.emulator.control import (
     control_answer,
     control_of,
@@ -36,8 +34,9 @@ from wire.testing.emulator.control import (
     sent_steps,
     with_cors,
 )
-from wire.testing.emulator.faults import HANDSHAKE_KINDS, fault_of, with_fault
+from wire.testing.emulator.faults import fault_of, with_fault
 from wire.testing.emulator.forms import as_reference, verified
+from wire.testing.emulator.handshakes import OF_HANDSHAKES, shake_hands
 from wire.testing.emulator.hosts import check_provider, row_of, wires_of
 from wire.testing.emulator.limits import DEFAULT_LIMITS, EmulatorLimits
 from wire.testing.emulator.model import Prompt, complete, constrained
@@ -47,7 +46,7 @@ from wire.testing.emulator.received import Received, received
 from wire.testing.emulator.recorded import Recorded
 from wire.testing.emulator.routes import Route
 from wire.testing.emulator.script import Script, Step, choose, read, steps_of
-from wire.testing.emulator.sessions import HasSessions, Session
+from wire.testing.emulator.sessions import Session
 from wire.testing.emulator.storage import Remembered, Storage, StorageFull
 from wire.testing.emulator.vendor import (
     Failed,
@@ -62,10 +61,6 @@ from wire.testing.emulator.vendors import VENDORS
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _BYTES_OF_A_VALUE = 100
-_OF_HANDSHAKES = frozenset(
-    {"connection", "upgrade", "sec-websocket-key", "sec-websocket-version",
-     "sec-websocket-extensions", "sec-websocket-protocol", "content-length"}
-)  # fmt: skip
 
 
 class Emulator:
@@ -237,7 +232,7 @@ class Emulator:
         as those over HTTP: they are in the list of requests, and scripts and faults apply. A step
         that is a fault alone and matches the endpoint of the session is about all its messages.
         """
-        sent = [(name, value) for name, value in _pairs(headers) if name not in _OF_HANDSHAKES]
+        sent = [(name, value) for name, value in _pairs(headers) if name not in OF_HANDSHAKES]
 
         def ask(path: str, body: bytes) -> Answer:
             return self._answered("POST", path, sent, body, in_session=True)
@@ -248,37 +243,12 @@ class Emulator:
             except ValueError:
                 return self.rejected("GET", "", (), 400, "The target of the request is malformed.")
             vendor, route = self._vendor(request)
-            session: Session | None = None
-            refused: Answer | None = None
-            if isinstance(vendor, HasSessions) and route is not None:
-                try:
-                    plain = vendor.session(request, route, ask)
-                    if plain is not None:
-                        session = self._with_fault(plain, request, route, vendor)
-                except Refusal as refusal:
-                    refused = vendor.finish(refusal.answer, request, route)
-            if session is None and refused is None:
+            opened = shake_hands(request, vendor, route, ask, self._steps)
+            if opened is None:
                 return self.answer("GET", target, sent, b"")
-            self._listed(request)["status"] = 101 if refused is None else refused.status
-            return session or refused or self._respond(request)
-
-    def _with_fault(
-        self, session: Session, request: Received, route: Route, vendor: Vendor
-    ) -> Session:
-        """Return a session with the fault that the script has for it.
-
-        Raises `Refusal` for a fault that refuses the handshake.
-        """
-        at = replace(route, endpoint=session.endpoint, generates=False)
-        model = request.query.get("model", "")
-        steps = [each for each in self._steps if each.is_fault]
-        step = choose(steps, request, at, model, "")
-        if step is None or step.fault is None:
-            return session
-        if step.fault.kind in HANDSHAKE_KINDS:
-            failing = Failure(500, model=model, request=request, route=route)
-            raise Refusal(with_fault(step.fault, vendor, failing, partial(Answer, 500, (), ())))
-        return BrokenSession(session, step.fault)
+            status = opened.status if isinstance(opened, Answer) else 101
+            self._listed(request)["status"] = status
+            return opened
 
     @checked_arguments(ConfigurationError, before=True)
     def rejected(

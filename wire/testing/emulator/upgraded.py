@@ -76,14 +76,23 @@ def problem() -> str:
     return ""
 
 
-async def run_session(session: Session, talk: Talk, begun: bytes, max_size: int) -> None:
-    """Serve a session until one side ends it; `begun` are its first bytes."""
+async def run_session(
+    session: Session, talk: Talk, begun: bytes, max_size: int, linger: float
+) -> None:
+    """Serve a session until one side ends it; `begun` are its first bytes.
+
+    After a close of the server, what the client still sends is discarded for so many seconds: else
+    the system would drop what the client has not read yet.
+    """
     from websockets.protocol import SERVER, Protocol
 
     from wire.http.websocket import SILENT
 
     protocol = Protocol(SERVER, max_size=max_size, logger=SILENT)
-    await _Served(protocol, session, talk).run(begun)
+    served = _Served(protocol, session, talk)
+    await served.run(begun)
+    if protocol.close_sent is not None:
+        await served.leave(talk.now() + linger)
 
 
 def _up_to_a_pause(pieces: Iterator[SessionPiece]) -> list[SessionPiece]:
@@ -121,6 +130,15 @@ class _Served:
                 goes_on = await self._receive(data)
             else:
                 return
+
+    async def leave(self, until: float) -> None:
+        """Wait for the close of the client."""
+        self._talk.enters(Phase.LEAVING)
+        while self._protocol.close_rcvd is None:
+            data = await self._talk.read(max(until - self._talk.now(), 0))
+            if not data:
+                return
+            self._protocol.receive_data(data)
 
     async def _receive(self, data: bytes) -> bool:
         """Answer the messages that bytes complete; return false if the session is over."""

@@ -118,5 +118,3 @@ def _check_modality(setup: Mapping[str, Any]) -> None:
         raise refusal(400, INVALID)
     if config.get("speechConfig") and modality(setup) == "TEXT":
         raise refusal(400, "Cannot extract voices from a non-audio request.")
-
-

@@ -262,8 +262,11 @@ class Gemini:
 
 def _is_told_to_think(request: GenerateContentRequest) -> bool:
     """Return whether a session sets how much the model thinks; it shows thoughts in any case."""
-    thinking = request.generation_config and request.generation_config.thinking_config
-    return bool(thinking) and (thinking.thinking_level or thinking.thinking_budget) is not None
+    config = request.generation_config
+    thinking = None if config is None else config.thinking_config
+    return thinking is not None and (
+        thinking.thinking_level is not None or thinking.thinking_budget is not None
+    )
 
 
 def _ephemeral_token(request: Received) -> str:

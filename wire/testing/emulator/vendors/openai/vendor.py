@@ -199,9 +199,7 @@ class OpenAI:
         asked = replace(request, method="POST")
         route = self.route(asked)
         return self.error_event(
-            Failure(
-                fault.status, fault.message, request=asked, route=route, position=fault.after
-            )
+            Failure(fault.status, fault.message, request=asked, route=route, position=fault.after)
         )
 
     # --- responses --------------------------------------------------------------------------------
