@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -28,8 +29,6 @@ from wire.testing.emulator.sessions import (
     object_of,
 )
 
-_ANSWERS_AS = "gpt-5.4"
-"""The model of Responses that answers for each model of Realtime."""
 _PCM = {"type": "audio/pcm", "rate": 24000}
 _BYTES_A_WORD = 9600
 """Silence of 200 ms."""
@@ -57,6 +56,46 @@ _DEFAULTS: dict[str, Any] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How the events of a host differ from OpenAI's, as recorded."""
+
+    answers_as: str = "gpt-5.4"
+    """The model of Responses that answers for each model of Realtime."""
+    opening: tuple[str, ...] = ()
+    """Events behind that of a session that has begun."""
+    items_are_done: bool = True
+    """Whether it tells that an item of the conversation is done."""
+    renames: Mapping[str, str] = field(default_factory=dict)
+    """Beginnings of types of events, and what it has in their place."""
+
+    def name(self, kind: str) -> str:
+        """Return what the host calls an event.
+
+        >>> MANNERS["voice-live"].name("response.output_text.delta")
+        'response.text.delta'
+        """
+        for begin, own in self.renames.items():
+            if kind.startswith(begin):
+                return own + kind.removeprefix(begin)
+        return kind
+
+
+MANNERS = {
+    "": Manner(),
+    "xai": Manner("grok-4.3", opening=("conversation.created", "ping"), items_are_done=False),
+    "voice-live": Manner(
+        items_are_done=False,
+        renames={
+            "response.output_audio": "response.audio",
+            "response.output_text": "response.text",
+            "conversation.item.added": "conversation.item.created",
+        },
+    ),
+}
+"""By family of the provider, and by the last part of the prefix of the path."""
+
+
 class RealtimeSession:
     """One session of a client; satisfies `wire.testing.emulator.sessions.Session`."""
 
@@ -64,8 +103,8 @@ class RealtimeSession:
     binary = False
     listens = True
 
-    def __init__(self, model: str, path: str, ask: Ask, seed: int) -> None:
-        self._path, self._ask, self._seed = path, ask, seed
+    def __init__(self, model: str, path: str, ask: Ask, seed: int, manner: Manner) -> None:
+        self._path, self._ask, self._seed, self._manner = path, ask, seed, manner
         self._count = 0
         self._session: dict[str, Any] = {**_DEFAULTS, "id": self._id("sess"), "model": model}
         self._items: list[dict[str, Any]] = []
@@ -87,7 +126,8 @@ class RealtimeSession:
 
     def begin(self) -> Sequence[SessionPiece]:
         """Return the event of a session that has begun."""
-        return [self._event("session.created", session=self._session)]
+        opening = (self._event(kind) for kind in self._manner.opening)
+        return [self._event("session.created", session=self._session), *opening]
 
     def receive(self, data: bytes) -> Iterable[SessionPiece]:
         """Answer an event of the client."""
@@ -125,7 +165,7 @@ class RealtimeSession:
         return f"{kind}_{self._seed}{self._count:06d}"
 
     def _event(self, kind: str, **fields: Any) -> bytes:
-        return message({"type": kind, "event_id": self._id("event"), **fields})
+        return message({"type": self._manner.name(kind), "event_id": self._id("event"), **fields})
 
     def _error(
         self, event: dict[str, Any], words: str, code: str, param: str | None = None
@@ -148,7 +188,8 @@ class RealtimeSession:
         before = self._items[-1]["id"] if self._items else None
         self._items.append(item)
         yield self._event("conversation.item.added", previous_item_id=before, item=item)
-        yield self._event("conversation.item.done", previous_item_id=before, item=item)
+        if self._manner.items_are_done:
+            yield self._event("conversation.item.done", previous_item_id=before, item=item)
 
     def _create_item(self, event: dict[str, Any]) -> Iterator[SessionPiece]:
         item = event.get("item")
@@ -274,7 +315,9 @@ class RealtimeSession:
             return
         said = object_of(answer.body) or {}
         if answer.status != 200:
-            error = said.get("error") or {}
+            error = said.get("error")
+            # xAI has the text there, and the code beside it.
+            error = error if isinstance(error, dict) else {**said, "message": error}
             kept = {key: error.get(key) for key in ("type", "code", "message")}
             details = {"type": "failed", "error": kept}
             failed = {**response, "status": "failed", "status_details": details}
@@ -294,7 +337,7 @@ class RealtimeSession:
         tools = [each for each in settings["tools"] or () if each.get("type") == "function"]
         choice = settings["tool_choice"] if tools else None
         asked = {
-            "model": _ANSWERS_AS,
+            "model": self._manner.answers_as,
             "store": False,
             "input": [_as_input(each) for each in (self._items if items is None else items)],
             "instructions": settings["instructions"] or None,
@@ -330,7 +373,8 @@ class RealtimeSession:
             named = {"call_id": call_id, "name": said["name"], "arguments": arguments}
             yield self._event(f"{kind}.done", **at, **named)
             whole["arguments"] = arguments
-        yield self._event("conversation.item.done", previous_item_id=before, item=whole)
+        if self._manner.items_are_done:
+            yield self._event("conversation.item.done", previous_item_id=before, item=whole)
         yield self._event("response.output_item.done", **place, item=whole)
         made.append(whole)
 
@@ -400,12 +444,15 @@ def _items_of(sent: Sequence[bytes]) -> list[tuple[dict[str, Any], bool]]:
     ]
 
 
-_TELLING = {
-    "response.output_item.added": "",
-    "response.output_item.done": "",
+_DELTAS = {
     "response.output_audio_transcript.delta": "transcript",
     "response.output_text.delta": "text",
     "response.function_call_arguments.delta": "arguments",
+}
+_TELLING = {
+    "response.output_item.added": "",
+    "response.output_item.done": "",
+    **{manner.name(kind): key for kind, key in _DELTAS.items() for manner in MANNERS.values()},
 }
 """Events that say what an item is, and the key that a delta continues."""
 

@@ -34,7 +34,7 @@ from wire.testing.emulator.vendors.openai.embeddings import embed
 from wire.testing.emulator.vendors.openai.files import Files
 from wire.testing.emulator.vendors.openai.media import family_of, images, speech, transcribe
 from wire.testing.emulator.vendors.openai.prompt_cache import PromptCache
-from wire.testing.emulator.vendors.openai.realtime import RealtimeSession
+from wire.testing.emulator.vendors.openai.realtime import MANNERS, RealtimeSession
 from wire.testing.emulator.vendors.openai.responses.endpoints import Responses
 from wire.testing.emulator.vendors.openai.responses.errors import error_event, refusals_of, reshaped
 from wire.testing.emulator.vendors.openai.responses.hosts import Host, is_responses
@@ -192,7 +192,12 @@ class OpenAI:
         model = request.query.get("model", "")
         if not model:
             raise errors.refusal(400, "You must provide a model parameter.", param="model")
-        return RealtimeSession(model, f"{base}/responses", ask, self._settings.seed)
+        host = self._host(request, route)
+        last = base.rpartition("/")[2]
+        manner = MANNERS.get(last) or MANNERS.get("" if host is None else host.family)
+        path = f"{base if last != 'voice-live' else '/openai/v1'}/responses"
+        seed = self._settings.seed
+        return RealtimeSession(model, path, ask, seed, manner or MANNERS[""])
 
     def _event_of(self, request: Received, fault: Fault) -> bytes:
         """Return the error of a fault as an event of Responses."""
