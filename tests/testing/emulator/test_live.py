@@ -304,6 +304,24 @@ def test_a_session_without_interruption_answers_when_it_has_spoken() -> None:
         first = said(socket, {"realtimeInput": {"text": "Stop."}})
         assert words(first) == "four five six."
         assert words(read(socket)) == f"{SAID}Stop."
+    texts = [each["parts"][0]["text"] for each in server.requests[-1]["body"]["contents"]]
+    assert texts == ["Count.", "One two three four five six.", "Stop."]
+
+
+def test_a_session_without_interruption_keeps_its_calls() -> None:
+    settings = {"activityHandling": "NO_INTERRUPTION"}
+    with serve(Emulator([{"match": {"text": "Stop"}, "say": "Yes."}])) as server:
+        with opened(server) as socket:
+            told = setup(tools=TOOLS, realtimeInputConfig=settings)
+            (id,) = called(socket, told, asks("What is the weather in Paris?"))
+            assert words(said(socket, {"realtimeInput": {"text": "Stop."}}, results(id))) == "Yes."
+        contents = server.requests[-1]["body"]["contents"]
+    assert [list(each["parts"][0]) for each in contents] == [
+        ["text"],
+        ["functionCall"],
+        ["functionResponse"],
+        ["text"],
+    ]
 
 
 # --- another connection ---------------------------------------------------------------------------

@@ -124,7 +124,9 @@ class LiveSession:
         self._results: dict[str, dict[str, Any]] = {}
         self._heard: list[dict[str, Any]] = []
         """Parts of what the user says at this moment."""
-        self._active = self._waits = False
+        self._later: list[dict[str, Any]] = []
+        """What the user said while the model spoke or waited for results."""
+        self._active = False
         self._endpoints: dict[str, Callable[[dict[str, Any]], Iterator[SessionPiece]]] = {
             "setup": self._begin,
             "clientContent": self._client_content,
@@ -223,10 +225,11 @@ class LiveSession:
     def _spoken(self) -> Iterator[SessionPiece]:
         """Make a turn of what the user said, and answer it."""
         parts, self._heard = self._heard, []
-        self._contents.append({"role": "user", "parts": parts})
+        self._later.append({"role": "user", "parts": parts})
         if {"text": _SPEECH} in parts and "inputAudioTranscription" in self._setup:
             yield _content(inputTranscription={"text": _SPEECH})
-        yield from self._turn()
+        if self._speech is None and not self._calls:
+            yield from self._turn()
 
     def _tool_response(self, given: dict[str, Any]) -> Iterator[SessionPiece]:
         results = given.get("functionResponses") or []
@@ -244,7 +247,7 @@ class LiveSession:
         ]
         self._calls, self._results = {}, {}
         self._contents.append({"role": "user", "parts": parts})
-        if not silent:
+        if self._later or not silent:
             yield from self._turn()
 
     def _id_of(self, result: dict[str, Any]) -> str:
@@ -294,13 +297,14 @@ class LiveSession:
             called = self._contents.pop()
             left = [each for each in called["parts"] if "functionCall" not in each]
             self._contents += [{**called, "parts": left}] if left else []
+        self._contents += self._later
+        self._later = []
 
     def _turn(self) -> Iterator[SessionPiece]:
-        """Answer the contents."""
-        if self._speech is not None:
-            self._waits = True  # until the answer before is said
-            return
+        """Answer what was said up to now."""
         assert self._route is not None
+        self._contents += self._later
+        self._later = []
         asked = with_thoughts({"contents": self._contents, **as_request(self._setup)})
         answer = self._ask(_path(self._route), json.dumps(asked).encode())
         content: dict[str, Any] = {}
@@ -314,10 +318,10 @@ class LiveSession:
         self._speech, self._calls, self._results = None, calls, {}
         if content:
             self._contents.append(content)
-        if not calls:
-            yield from self._resumable()
-        if self._waits:
-            self._waits = False
+        if calls:
+            return
+        yield from self._resumable()
+        if self._later:
             yield from self._turn()
 
     def _said(

@@ -12,8 +12,7 @@ from wire.catalogue.facts import is_in
 from wire.core.errors import RuleError, Violation
 from wire.gemini.lifetimes import is_shut_down
 from wire.gemini.live.types import ClientMessage
-from wire.gemini.rules import error_response
-from wire.gemini.rules.parser import parsed
+from wire.gemini.rules import error_response, parsed
 from wire.testing.emulator.routes import Route
 from wire.testing.emulator.sessions import Close
 from wire.testing.emulator.vendor import Settings
