@@ -233,14 +233,20 @@ def get_weather(city: str) -> str:
     return f"sunny in {city}"
 
 
-async def agent_events(text: str, **settings: Any) -> list[Any]:
-    """The events of a session up to the end of the agent's answer, and the history."""
+async def agent_session() -> Any:
     agent = RealtimeAgent(name="Weather", instructions="Be brief.", tools=[get_weather])
-    runner = RealtimeRunner(agent, config={"model_settings": {"model_name": "gpt-realtime"}})
+    # With interrupt_response it leaves it to the server to cancel.
+    turns = {"type": "semantic_vad", "interrupt_response": False}
+    settings: Any = {"model_name": "gpt-realtime", "turn_detection": turns}
+    runner = RealtimeRunner(agent, config={"model_settings": settings})
     address = f"{URL.replace('http', 'ws')}/v1/realtime?model=gpt-realtime"
-    session = await runner.run(model_config={"api_key": "fake-key", "url": address, **settings})
+    return await runner.run(model_config={"api_key": "fake-key", "url": address})
+
+
+async def agent_events(text: str) -> list[Any]:
+    """The events of a session up to the end of the agent's answer."""
     found: list[Any] = []
-    async with session:
+    async with await agent_session() as session:
         await session.send_message(text)
         async for event in session:
             found.append(event)
@@ -269,6 +275,28 @@ async def agent_error() -> Any:
     script({"match": {"text": "hi"}, "say": "One two.", "fault": "error; after=1; message=Oh."})
     events = await agent_events("hi")
     return events[-1].type, getattr(events[-1].error, "message", None)
+
+
+@case
+async def agent_interrupted() -> Any:
+    """An answer is cancelled at a pause, and another one is asked for."""
+    stalled = "stall; after=8; seconds=60"
+    script({"match": {"text": "Count"}, "say": "One two three.", "fault": stalled})
+    found: list[str] = []
+    async with await agent_session() as session:
+        await session.send_message("Count.")
+        async for event in session:
+            if event.type == "audio" and not found:
+                await session.interrupt()
+                found.append("interrupt")
+            raw = event.data if event.type == "raw_model_event" else None
+            server = raw.data if getattr(raw, "type", "") == "raw_server_event" else {}
+            if server.get("type") == "response.done":
+                found.append(server["response"]["status"])
+                if len(found) == 3:
+                    break
+                await session.send_message(QUESTION)
+    return found
 
 
 async def _raises(work: Callable[[], Coroutine[Any, Any, Any]]) -> Any:

@@ -67,6 +67,7 @@ WANTED: dict[str, list[Any]] = {
         ],
     ],
     "agent_error": ["ok", ["error", "Oh."]],
+    "agent_interrupted": ["ok", ["interrupt", "cancelled", "completed"]],
 }
 
 

@@ -348,6 +348,15 @@ def test_a_response_is_cancelled_at_a_pause_of_the_script() -> None:
             error = json.loads(data)["error"]
             assert error["code"] == code
             assert id in error["message"] or event is other
+        at = {"item_id": json.loads(got[-1][1])["item_id"]}
+        cut = {"type": "conversation.item.truncate", **at, "content_index": 0, "audio_end_ms": 9}
+        for event, last in (
+            (cut, "conversation.item.truncated"),
+            ({"type": "conversation.item.retrieve", **at}, "conversation.item.retrieved"),
+            ({"type": "conversation.item.delete", **at}, "error"),
+        ):
+            socket.send(json.dumps(event))
+            assert names(api.read(socket, last)) == [last]
         socket.send(json.dumps({"type": "response.cancel", "event_id": "mine"}))
         item, done = (json.loads(data) for _, data in api.read(socket))
         assert item["type"] == "response.output_item.done"

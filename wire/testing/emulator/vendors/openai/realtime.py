@@ -201,12 +201,18 @@ class RealtimeSession:
     def _found(self, event: dict[str, Any]) -> dict[str, Any] | None:
         return next((each for each in self._items if each["id"] == event.get("item_id")), None)
 
+    def _begun(self, event: dict[str, Any]) -> dict[str, Any] | None:
+        """Return an item, also one of the response that is being sent."""
+        sent = [] if self._active is None else self._active[1].sent
+        begun = (item for item, _ in _items_of(sent) if item["id"] == event.get("item_id"))
+        return self._found(event) or next(begun, None)
+
     def _missing(self, event: dict[str, Any]) -> bytes:
         words = f"Item with id '{event.get('item_id')}' not found."
         return self._error(event, words, "item_not_found", "item_id")
 
     def _retrieve(self, event: dict[str, Any]) -> Iterator[SessionPiece]:
-        item = self._found(event)
+        item = self._begun(event)
         if item is None:
             yield self._missing(event)
             return
@@ -221,7 +227,7 @@ class RealtimeSession:
         yield self._event("conversation.item.deleted", item_id=item["id"])
 
     def _truncate(self, event: dict[str, Any]) -> Iterator[SessionPiece]:
-        if self._found(event) is None:
+        if self._begun(event) is None:
             yield self._missing(event)
             return
         fields = {key: event.get(key) for key in ("item_id", "content_index", "audio_end_ms")}
