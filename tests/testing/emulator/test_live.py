@@ -3,115 +3,50 @@
 from __future__ import annotations
 
 import base64
-import gzip
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytest.importorskip("websockets", reason="websockets is in the extra `live`")
 
-from websockets.exceptions import ConnectionClosed, InvalidStatus
-from websockets.sync.client import ClientConnection, connect
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import ClientConnection
 
 from tests.http.drive import EVERY, Drive
+from tests.testing.emulator.live_talks import (
+    EXPRESS_MODEL,
+    GEMINI,
+    MODEL,
+    SAID,
+    SOUND,
+    STALLED,
+    TEXT,
+    TOOLS,
+    VERTEX,
+    VERTEX_MODEL,
+    asks,
+    closing,
+    kinds,
+    opened,
+    read,
+    results,
+    said,
+    setup,
+    words,
+)
 from wire import Timeouts, errors, unknown
 from wire.gemini import live
 from wire.gemini.types import Blob, Content, FunctionResponse, Part
 from wire.testing.emulator import Emulator, Server, serve
 from wire.testing.emulator.media import PIXEL
 
-GEMINI = "/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent"
-VERTEX = "/ws/google.cloud.aiplatform.v1beta1.LlmBidiService/BidiGenerateContent"
-MODEL = "models/gemini-2.5-flash-native-audio-latest"
-VERTEX_MODEL = "projects/p/locations/us/publishers/google/models/gemini-live-2.5-flash"
-EXPRESS_MODEL = "publishers/google/models/gemini-live-2.5-flash"
-"""With a key in place of a token and a project."""
-TOOL = {
-    "name": "get_weather",
-    "description": "Weather of a city",
-    "parameters": {"type": "OBJECT", "properties": {"city": {"type": "STRING"}}},
-}
-TOOLS = [{"functionDeclarations": [TOOL]}]
-TEXT = {"responseModalities": ["TEXT"]}
-SAID = "This is an emulator, and no model. You said: "
-SOUND = {"mimeType": "audio/pcm;rate=16000", "data": base64.b64encode(bytes(320)).decode()}
-STALLED = {"say": "One two three four five six.", "fault": "stall; after=1; seconds=60"}
-"""Its first message is "One two three "."""
-
 
 @pytest.fixture
 def server() -> Iterator[Server]:
     with serve(Emulator()) as running:
         yield running
-
-
-def opened(server: Server, path: str = GEMINI, **headers: str) -> ClientConnection:
-    url = server.url.replace("http://", "ws://") + path
-    key = {"authorization": "Bearer token"} if path == VERTEX else {"x-goog-api-key": "fake-key"}
-    return connect(url, additional_headers=headers or key, proxy=None)
-
-
-def setup(model: str = MODEL, **more: Any) -> dict[str, Any]:
-    return {"setup": {"model": model, "generationConfig": TEXT, **more}}
-
-
-def asks(text: str, complete: bool = True) -> dict[str, Any]:
-    turn = {"role": "user", "parts": [{"text": text}]}
-    return {"clientContent": {"turns": [turn], "turnComplete": complete}}
-
-
-def results(*ids: str, **more: Any) -> dict[str, Any]:
-    every = [{"id": id, "name": "get_weather", "response": {"sky": "sunny"}, **more} for id in ids]
-    return {"toolResponse": {"functionResponses": every}}
-
-
-def read(socket: ClientConnection, last: str = "turnComplete") -> list[dict[str, Any]]:
-    """What comes, up to the first message that has a key, at its top or in its content."""
-    got: list[dict[str, Any]] = []
-    while not got or last not in got[-1] | got[-1].get("serverContent", {}):
-        data = socket.recv(timeout=20)
-        assert isinstance(data, bytes), "Google sends binary frames"
-        got.append(json.loads(data))
-    return got
-
-
-def said(socket: ClientConnection, *messages: Any, last: str = "turnComplete") -> list[Any]:
-    for each in messages:
-        socket.send(json.dumps(each))
-    return read(socket, last)
-
-
-def words(messages: list[dict[str, Any]]) -> str:
-    turns = (each.get("serverContent", {}).get("modelTurn", {}) for each in messages)
-    return "".join(part.get("text", "") for turn in turns for part in turn.get("parts", ()))
-
-
-def kinds(messages: list[dict[str, Any]]) -> list[str]:
-    """The kinds of messages, runs of one kind as one."""
-    found: list[str] = []
-    for each in messages:
-        kind = "+".join(key for key in each if key != "serverContent")
-        for key, value in each.get("serverContent", {}).items():
-            kind = "+".join(filter(None, [kind, key]))
-            if key == "modelTurn":
-                kind = "thought" if value["parts"][0].get("thought") else "modelTurn"
-        if found[-1:] != [kind]:
-            found.append(kind)
-    return found
-
-
-def closing(socket: ClientConnection, *messages: Any) -> tuple[int, str]:
-    """Why the server closes the session."""
-    for each in messages:
-        socket.send(each if isinstance(each, (str, bytes)) else json.dumps(each))
-    with pytest.raises(ConnectionClosed) as caught:
-        while True:
-            socket.recv(timeout=20)
-    assert caught.value.rcvd is not None
-    return caught.value.rcvd.code, caught.value.rcvd.reason
 
 
 # --- turns ----------------------------------------------------------------------------------------
@@ -366,6 +301,7 @@ def test_new_settings_are_used_from_then_on(server: Server) -> None:
 INVALID = (1007, "Request contains an invalid argument.")
 FIRST = (1007, "setup must be the first message and only the first")
 BY_HAND = {"realtimeInputConfig": {"automaticActivityDetection": {"disabled": True}}}
+BOT = {"role": "bot", "parts": [{"text": "."}]}
 REFUSED: dict[str, tuple[list[Any], tuple[int, str]]] = {
     "not JSON": (["no json"], (1007, "Invalid JSON payload received. Unable to parse the body.")),
     "a list": (["[]"], (1007, "Invalid JSON payload received. Unable to parse the body.")),
@@ -410,8 +346,8 @@ REFUSED: dict[str, tuple[list[Any], tuple[int, str]]] = {
         (1007, "* GenerateContentRequest.tools[0].function_declarations[0].name: "),
     ),
     "an unknown role": (
-        [setup(), {"clientContent": {"turns": [{"role": "bot", "parts": [{"text": "."}]}]}}],
-        INVALID,
+        [setup(), {"clientContent": {"turns": [BOT], "turnComplete": True}}],
+        (1007, "Please use a valid role: user, model."),
     ),
     "an unknown handle": (
         [setup(sessionResumption={"handle": "none"})],
@@ -441,10 +377,6 @@ REFUSED: dict[str, tuple[list[Any], tuple[int, str]]] = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_the_server_closes_with_code_and_reason(server: Server, case: str) -> None:
     messages, (code, reason) = REFUSED[case]
-    if case == "an unknown role":
-        messages = [messages[0], {"clientContent": {**messages[1]["clientContent"]}}]
-        messages[1]["clientContent"]["turnComplete"] = True
-        reason = "Please use a valid role: user, model."
     with opened(server) as socket:
         found = closing(socket, *messages)
     assert found[0] == code
@@ -544,88 +476,3 @@ def test_a_refusal_is_the_error_of_our_client(drive: Drive, server: Server) -> N
 
     options = {"base_url": server.url, "timeouts": Timeouts(idle=20)}
     assert drive.session(work, "gemini", **options) == ("1007", FIRST[1])
-
-
-# --- recorded conversations -----------------------------------------------------------------------
-
-CORPUS = Path(__file__).parents[4] / "shared" / "corpus" / "realtime.jsonl.gz"
-_OUTPUT = {"outputTranscription", "modelTurn"}
-
-
-def recorded() -> list[Any]:
-    with gzip.open(CORPUS, "rt", encoding="utf-8", newline="\n") as lines:
-        found = [json.loads(line) for line in lines]
-    return [each for each in found if each["endpoint"] == "live"]
-
-
-def phases(messages: list[dict[str, Any]]) -> list[Any]:
-    """The kinds of messages in order; a run of speech and transcripts is one, as a set.
-
-    How speech is cut, and what comes of it before its transcript, differs from turn to turn.
-    """
-    found: list[Any] = []
-    for kind in kinds(messages):
-        if kind not in _OUTPUT:
-            # A connection without search sends empty metadata, and an empty content.
-            found += [each for each in [kind.removesuffix("+groundingMetadata")] if each]
-        elif found and isinstance(found[-1], set):
-            found[-1].add(kind)
-        else:
-            found.append({kind})
-    return found
-
-
-def step_of(messages: list[dict[str, Any]]) -> dict[str, Any]:
-    """The step of a script that says what was recorded."""
-    say: dict[str, Any] = {"text": "", "thoughts": "", "calls": []}
-    for each in messages:
-        content = each.get("serverContent", {})
-        say["text"] += content.get("outputTranscription", {}).get("text", "")
-        for part in content.get("modelTurn", {}).get("parts", ()):
-            say["thoughts"] += part.get("text", "") if part.get("thought") else ""
-        for call in each.get("toolCall", {}).get("functionCalls", ()):
-            say["calls"].append({"name": call["name"], "args": call["args"]})
-    return {"say": say}
-
-
-def test_recorded_conversations_are_answered_as_they_were() -> None:
-    if not CORPUS.exists():
-        pytest.skip("the corpus of recorded traffic is not beside this checkout")
-    records = recorded()
-    assert len(records) >= 5
-    for record in records:
-        compare(record)
-
-
-def compare(record: dict[str, Any]) -> None:
-    groups: list[tuple[list[Any], list[Any]]] = [([], [])]
-    for each in record["messages"]:
-        sent, got = groups[-1]
-        if each["direction"] == "sent" and got:
-            groups.append(([], []))
-        groups[-1][each["direction"] != "sent"].append(json.loads(each["data"]))
-    script = [step_of(got) for _, got in groups[1:]]
-    is_vertex = record["model"].startswith("publishers/")
-    with serve(Emulator(script)) as server:
-        with opened(server, VERTEX if is_vertex else GEMINI) as socket:
-            ids: dict[str, str] = {}
-            for sent, got in groups:
-                text = "\n".join(map(json.dumps, sent))
-                for old, new in ids.items():
-                    text = text.replace(old, new)
-                last = next(iter(got[-1]))
-                found = said(
-                    socket,
-                    *map(json.loads, text.splitlines()),
-                    last="turnComplete" if last == "serverContent" else last,
-                )
-                ours, theirs = phases(found), phases(got)
-                assert len(ours) == len(theirs), (record["id"], ours, theirs)
-                for one, other in zip(ours, theirs, strict=True):
-                    assert one == other or other <= one, (record["id"], ours, theirs)
-                for old, new in zip(calls_of(got), calls_of(found), strict=True):
-                    ids[old["id"]] = new["id"]
-
-
-def calls_of(messages: list[dict[str, Any]]) -> list[Any]:
-    return [call for each in messages for call in each.get("toolCall", {}).get("functionCalls", ())]
