@@ -78,7 +78,7 @@ test-live: .venv/.dev
 test-real: .venv/.dev .venv-real/.ready
 	$(BIN)/python -m pytest -q -rs -m real tests/real
 
-test-sdks: .venv/.dev .venv-sdks/summer/.ready .venv-sdks/today/.ready .venv-sdks/media/.ready
+test-sdks: .venv/.dev .venv-sdks/summer/.ready .venv-sdks/today/.ready .venv-sdks/media/.ready .venv-sdks/live/.ready
 	$(BIN)/python -m pytest -q -rs -m sdks tests/sdks
 
 # Runs today's clients through the cases of `wire conformance`; writes docs/project/conformance.md.
@@ -182,6 +182,11 @@ clean:
 	@.venv-sdks/$*/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@! command -v npm >/dev/null || npm install --silent --no-fund --no-audit --prefix .venv-sdks/$*/node $$(cat tests/sdks/$*.npm)
 	@touch $@
+
+# Clients for sessions over WebSocket, for Python alone.
+.venv-sdks/live/.ready: tests/sdks/live.txt | .venv/bin/python
+	@$(PYTHON) -m venv .venv-sdks/live
+	@.venv-sdks/live/bin/python -m pip install --quiet --disable-pip-version-check -r $< && touch $@
 
 # Libraries over the vendors' clients, for conformance alone.
 .venv-peers/%/.ready: tests/peers/%.txt | .venv/bin/python

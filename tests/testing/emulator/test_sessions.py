@@ -339,3 +339,51 @@ def test_a_response_fails_and_a_connection_is_cut_by_the_script() -> None:
             assert (done["response"]["status"], details["error"]["message"]) == ("failed", "Oh.")
             with pytest.raises(ConnectionClosed):
                 said(socket, "response.done", {"type": "response.create"})
+
+
+# --- other hosts of Realtime ----------------------------------------------------------------------
+
+
+def kinds(events: list[Any]) -> list[str]:
+    """The types of events, runs of one type as one."""
+    types = [each["type"] for each in events]
+    return [each for index, each in enumerate(types) if types[index - 1 : index] != [each]]
+
+
+HOSTS: dict[str, tuple[str, dict[str, str], list[str], dict[str, str]]] = {
+    "xai": (
+        "/v1/realtime?model=grok-voice-latest",
+        {"authorization": "Bearer fake-key"},
+        ["session.created", "conversation.created", "ping"],
+        {},
+    ),
+    "azure": (
+        "/voice-live/realtime?model=gpt-realtime",
+        {"api-key": "fake-key"},
+        ["session.created"],
+        {
+            "conversation.item.added": "conversation.item.created",
+            "response.output_text.delta": "response.text.delta",
+            "response.output_text.done": "response.text.done",
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_the_events_of_other_hosts_are_those_that_were_recorded(host: str) -> None:
+    path, headers, opening, names = HOSTS[host]
+    typed = update(output_modalities=["text"])
+    asked = [typed, words("Hi"), {"type": "response.create"}]
+    with serve(Emulator()) as server, opened(server, "/v1/realtime?model=gpt-realtime") as socket:
+        base = kinds(said(socket, "response.done", *asked))
+    script = [{"say": "Hi.", "fault": "429"}, {"say": "Hi."}]
+    with serve(Emulator(script, provider=host)) as server:
+        url = server.url.replace("http://", "ws://") + path
+        with connect(url, additional_headers=headers, proxy=None) as socket:
+            failed = said(socket, "response.done", *asked)[-1]["response"]["status_details"]
+            assert failed["error"]["message"]
+        with connect(url, additional_headers=headers, proxy=None) as socket:
+            got = kinds(said(socket, "response.done", *asked))
+    wanted = [names.get(each, each) for each in base if each != "conversation.item.done"]
+    assert got == [*opening, *wanted[1:]]

@@ -35,7 +35,8 @@ from wire.core.provider import Provider
 from wire.gemini.families import UNKNOWN, family
 from wire.gemini.rows import provider_row
 from wire.gemini.rules import contents, generation, known, schemas, tools
-from wire.gemini.rules.parser import is_plain, parsed
+from wire.gemini.rules.parser import is_plain
+from wire.gemini.rules.parser import parsed as parsed
 from wire.gemini.rules.refusals import error_response as error_response
 from wire.gemini.rules.rule_input import Plain, RuleInput
 from wire.gemini.rules.turns import Conversation as Conversation

@@ -20,7 +20,8 @@ it counts from the beginning of the body. The first half of a body without a str
 first event.
 
 `times` limits a fault to the first so many attempts of a request, `attempt` to one of them: the
-others succeed.
+others succeed. `code`, `reason` and `size` are for words of the emulator
+(`wire.testing.emulator.faults`).
 """
 
 from __future__ import annotations
@@ -44,7 +45,11 @@ ENDING = ("cut", "end", "reset")
 _GARBAGE = b"{not json"
 _DATA = re.compile(rb"^(data: ?)[^\r\n]*", re.MULTILINE)
 _FINISHES = ("finishReason", "finish_reason", "stop_reason")
-_LAST_EVENTS = ("message_stop", "response.completed", "response.failed", "response.incomplete")
+_LAST_EVENTS = (
+    "message_stop", "response.completed", "response.done", "response.failed", "response.incomplete",
+)  # fmt: skip
+_CLOSES_OF_A_SERVER = frozenset({*range(1000, 1004), *range(1007, 1015), *range(3000, 5000)})
+"""The codes of RFC 6455 and its registry that may stand in a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,12 @@ class Fault:
     attempt: int = 0
     interaction: int | None = None
     """Position of the recorded interaction that has the fault; `None`: each one."""
+    code: int = 1011
+    """Why a session over WebSocket is closed."""
+    reason: str = ""
+    """The same in words."""
+    size: int = 32 * 1024 * 1024
+    """Bytes of a huge message: twice what clients take unless told."""
 
     def applies(self, attempt: int) -> bool:
         """Return whether this attempt of a request, counted from 1, has the fault."""
@@ -72,7 +83,8 @@ class Fault:
 
 
 _SETTINGS = [each.name for each in fields(Fault) if each.name != "kind"]
-_LEAST = {"after": 0, "bytes": 0, "times": 0, "attempt": 1, "interaction": 0}
+_LEAST = {"after": 0, "bytes": 0, "times": 0, "attempt": 1, "interaction": 0, "size": 1}
+_MOST = {"size": 256 * 1024 * 1024}
 
 
 def fault_of(spec: str | Mapping[str, Any], kinds: Sequence[str] = KINDS) -> Fault:
@@ -109,7 +121,7 @@ def _setting(name: str, value: Any) -> Any:
             f"fault: {name.replace('_', '-')!r} is not a setting; there are "
             + ", ".join(each.replace("_", "-") for each in _SETTINGS)
         )
-    if name == "message":
+    if name in ("message", "reason"):
         return str(value)
     if name == "body":
         return _encoded(value)
@@ -127,6 +139,12 @@ def _setting(name: str, value: Any) -> Any:
         raise ConfigurationError(
             f"fault: {name}: expected {_LEAST[name]} or more, not {quoted(value)}"
         )
+    if number > _MOST.get(name, math.inf):
+        raise ConfigurationError(
+            f"fault: {name}: expected {_MOST[name]:,} at most, not {quoted(value)}"
+        )
+    if name == "code" and number not in _CLOSES_OF_A_SERVER:
+        raise ConfigurationError(f"fault: code: no server may close with {quoted(value)}")
     return number
 
 
@@ -174,7 +192,7 @@ def broken(
     if fault.kind == "slow":
         return [pause, *(events or [b""])]
     if fault.kind == "drop-finish":
-        kept = [each for each in events if not _finishes(each)]
+        kept = [each for each in events if not finishes(each)]
         if len(kept) == len(events):
             raise ConfigurationError("fault: drop-finish: no event finishes the response")
         return [*(kept or [b""])]
@@ -230,7 +248,7 @@ def _like(events: Iterable[bytes]) -> bytes:
     return _GARBAGE if found is None else _DATA.sub(rb"\g<1>" + _GARBAGE, found, count=1)
 
 
-def _finishes(event: bytes) -> bool:
+def finishes(event: bytes) -> bool:
     """Return whether an event of any wire says that the response is complete."""
     data = (
         b"".join(
@@ -247,8 +265,13 @@ def _finishes(event: bytes) -> bool:
     return isinstance(value, dict) and (
         value.get("type") in _LAST_EVENTS
         or value.get("done") is True
+        or _ends_a_turn(value.get("serverContent"))
         or any(each is not None for each in _finishes_in(value))
     )
+
+
+def _ends_a_turn(content: Any) -> bool:
+    return isinstance(content, dict) and content.get("turnComplete") is True
 
 
 def _finishes_in(value: dict[str, Any]) -> Iterator[Any]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from wire.core.memory import well_formed_utf8
+from wire.testing.cassette.faults import Fault
 from wire.testing.cassette.pieces import Piece
 
 
@@ -32,6 +33,9 @@ class Answer:
     """Id of the rule that refused the request."""
     expires: bool = False
     """Of a request of a batch: the batch expires before the request is answered."""
+    faults: tuple[tuple[str, Fault], ...] = ()
+    """Of a request of a session: what goes wrong with the messages that the session makes of the
+    response, each with the place in the script that says so."""
 
     @property
     def body(self) -> bytes:

@@ -211,15 +211,24 @@ class Connection:
         accepted = h11.InformationalResponse(status_code=101, headers=head)
         await self._write(self._http.send(accepted) or b"")
         begun = self._http.trailing_data[0]
-        await run_session(session, self, begun, self._limits.max_body_bytes)
+        limits = self._limits
+        await run_session(session, self, begun, limits.max_body_bytes, limits.linger_seconds)
         return False
 
-    async def read(self) -> bytes:
-        """Return the next bytes of a session; none at its end, and after a long silence."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self._limits.idle_seconds):
+    async def read(self, seconds: float | None = None) -> bytes | None:
+        """Return the next bytes of a session; none at its end, and after a long silence.
+
+        `None` means that the seconds have passed.
+        """
+        try:
+            async with asyncio.timeout(self._limits.idle_seconds if seconds is None else seconds):
                 return await self._reader.read(_READ_BYTES)
-        return b""
+        except TimeoutError:
+            return b"" if seconds is None else None
+
+    def now(self) -> float:
+        """Return the time of the loop in seconds."""
+        return self._owner.loop.time()
 
     async def write(self, data: bytes) -> None:
         """Send bytes of a session."""

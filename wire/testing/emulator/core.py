@@ -36,6 +36,7 @@ from wire.testing.emulator.control import (
 )
 from wire.testing.emulator.faults import fault_of, with_fault
 from wire.testing.emulator.forms import as_reference, verified
+from wire.testing.emulator.handshakes import OF_HANDSHAKES, shake_hands
 from wire.testing.emulator.hosts import check_provider, row_of, wires_of
 from wire.testing.emulator.limits import DEFAULT_LIMITS, EmulatorLimits
 from wire.testing.emulator.model import Prompt, complete, constrained
@@ -45,7 +46,7 @@ from wire.testing.emulator.received import Received, received
 from wire.testing.emulator.recorded import Recorded
 from wire.testing.emulator.routes import Route
 from wire.testing.emulator.script import Script, Step, choose, read, steps_of
-from wire.testing.emulator.sessions import HasSessions, Session
+from wire.testing.emulator.sessions import Session
 from wire.testing.emulator.storage import Remembered, Storage, StorageFull
 from wire.testing.emulator.vendor import (
     Failed,
@@ -60,10 +61,6 @@ from wire.testing.emulator.vendors import VENDORS
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _BYTES_OF_A_VALUE = 100
-_OF_HANDSHAKES = frozenset(
-    {"connection", "upgrade", "sec-websocket-key", "sec-websocket-version",
-     "sec-websocket-extensions", "sec-websocket-protocol", "content-length"}
-)  # fmt: skip
 
 
 class Emulator:
@@ -197,7 +194,17 @@ class Emulator:
         body: bytes,
     ) -> Answer:
         """Answer one request; the target is a path with its query, or a complete URL."""
-        sent = _pairs(headers)
+        return self._answered(method, target, _pairs(headers), body)
+
+    def _answered(
+        self,
+        method: str,
+        target: str,
+        sent: list[tuple[str, str]],
+        body: bytes,
+        *,
+        in_session: bool = False,
+    ) -> Answer:
         status, message = _excess(target, sent, body, self.limits)
         if status:
             return self.rejected(method, target, sent, status, message)
@@ -206,6 +213,7 @@ class Emulator:
                 request = received(self._number + 1, method, target, sent, body, self.limits)
             except ValueError:  # such as http://[::1
                 return self.rejected(method, "", (), 400, "The target of the request is malformed.")
+            request = replace(request, in_session=in_session)
             if is_control(request):
                 return self._control(request)
             if is_preflight(request):
@@ -221,12 +229,13 @@ class Emulator:
         """Open a session over WebSocket, or return the response that refuses it.
 
         The server on loopback calls it for a handshake. The messages of a session are requests
-        as those over HTTP: they are in the list of requests, and scripts and faults apply.
+        as those over HTTP: they are in the list of requests, and scripts and faults apply. A step
+        that is a fault alone and matches the endpoint of the session is about all its messages.
         """
-        sent = [(name, value) for name, value in _pairs(headers) if name not in _OF_HANDSHAKES]
+        sent = [(name, value) for name, value in _pairs(headers) if name not in OF_HANDSHAKES]
 
         def ask(path: str, body: bytes) -> Answer:
-            return self.answer("POST", path, sent, body)
+            return self._answered("POST", path, sent, body, in_session=True)
 
         with self._lock:
             try:
@@ -234,17 +243,12 @@ class Emulator:
             except ValueError:
                 return self.rejected("GET", "", (), 400, "The target of the request is malformed.")
             vendor, route = self._vendor(request)
-            session: Session | None = None
-            refused: Answer | None = None
-            if isinstance(vendor, HasSessions) and route is not None:
-                try:
-                    session = vendor.session(request, route, ask)
-                except Refusal as refusal:
-                    refused = vendor.finish(refusal.answer, request, route)
-            if session is None and refused is None:
+            opened = shake_hands(request, vendor, route, ask, self._steps)
+            if opened is None:
                 return self.answer("GET", target, sent, b"")
-            self._listed(request)["status"] = 101 if refused is None else refused.status
-            return session or refused or self._respond(request)
+            status = opened.status if isinstance(opened, Answer) else 101
+            self._listed(request)["status"] = status
+            return opened
 
     @checked_arguments(ConfigurationError, before=True)
     def rejected(

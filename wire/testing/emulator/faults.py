@@ -9,6 +9,19 @@ vendor, and five words more:
 - `expire`: a request of a batch is not answered before the batch expires; any other gets 504
 - `error-bare`: the same outside the framing, on several lines, after which the body ends
 
+Four words are for sessions over WebSocket alone (`wire.testing.emulator.broken_sessions`):
+
+- `close`: the session is closed with `code` (1011) and `reason`, after `after` messages
+- `swap`: the next two messages are sent in the wrong order
+- `huge`: the next message has `size` bytes (32 MiB), of which the first are spaces
+- `frame`: the next message is binary if those of the session are text, and text if they are binary
+
+In a session, a fault of an answer counts the messages that the session makes of it. A step that is
+a fault alone and matches the endpoint of a session (`realtime`, `live`, `responses.socket`) counts
+all messages of the session; a status, `quota` and `refuse` refuse its handshake, and with `expire`
+the server says after `after` messages that it will close the session, and closes it `seconds`
+later.
+
 A pause has 1 second unless `seconds` is given. `times` and `attempt` count the requests with the
 same body, and are for faults of a header.
 """
@@ -26,11 +39,15 @@ from wire.testing.cassette import faults as common
 from wire.testing.cassette.faults import ENDING, Fault, broken, error_response, events_of
 from wire.testing.cassette.pieces import Piece, Reset
 from wire.testing.emulator.answer import Answer
+from wire.testing.emulator.broken_sessions import PAUSE_SECONDS
 from wire.testing.emulator.vendor import Failed, Failure, Vendor
 
-KINDS = ("error", "error-bare", "expire", "quota", "refuse", *common.KINDS)
+_OF_SESSIONS = ("close", "frame", "huge", "swap")
+KINDS = ("error", "error-bare", "expire", "quota", "refuse", *common.KINDS, *_OF_SESSIONS)
+HANDSHAKE_KINDS = ("quota", "refuse", "status")
+"""Those of a session that refuse its handshake."""
+_IN_PLACE_OF_AN_ANSWER = ("expire", *HANDSHAKE_KINDS)
 _LINES = "application/x-ndjson"
-_PAUSE_SECONDS = 1.0
 
 
 def fault_of(spec: str | Mapping[str, Any]) -> Fault:
@@ -54,10 +71,17 @@ def with_fault(
     """Return the response of `respond` with a fault; a status fault answers in its place.
 
     `failing` has the model, the request and the route of the failure. A fault that would change
-    nothing is answered with 400 and a message that begins with `place`.
+    nothing is answered with 400 and a message that begins with `place`. In a session, a fault of
+    messages is left to the session.
     """
     if fault is None:
         return respond()
+    in_session = failing.request is not None and failing.request.in_session
+    if in_session and fault.kind not in _IN_PLACE_OF_AN_ANSWER:
+        answer = respond()
+        return replace(answer, faults=(*answer.faults, (place, fault)))
+    if fault.kind in _OF_SESSIONS:
+        raise Failed(Failure(400, f"{place}fault: {fault.kind}: only a session has messages"))
     if fault.kind == "refuse":
         return Answer(503, (), (Reset(),))
     if fault.kind == "expire":
@@ -105,7 +129,7 @@ def _malformed(answer: Answer, fault: Fault, vendor: Vendor, failure: Failure) -
         body = [*broken(events, fault), error]
     else:
         garbage = vendor.frame(b"{not json") if is_stream else b""
-        body = broken(events, fault, garbage=garbage, stall=_PAUSE_SECONDS)
+        body = broken(events, fault, garbage=garbage, stall=PAUSE_SECONDS)
         if fault.kind not in ENDING:
             body += recorded_end
     # Never in one piece: that would be sent with its length, and would look complete.

@@ -42,6 +42,8 @@ class Received:
     """The provider, if the form of the request says which (`wire.testing.emulator.forms`)."""
     excess: str = ""
     """Why the body is too deep, or has too many values, to be decoded; empty if it is not."""
+    in_session: bool = False
+    """Whether a session over WebSocket asks for the response, to make messages of it."""
 
     def __repr__(self) -> str:
         # Tracebacks show the variables of frames, and headers and body have keys (R-28).

@@ -6,7 +6,8 @@ used up answers it; if none does, the small model answers. A step has these keys
 - `match`: `endpoint` (`generateContent`, `chat.completions`, `responses`, `messages`, `files.get`,
   `decisions`, ...), `model` (with `*`), `text` (a regular expression without look-arounds and
   references, searched in the last text of the user), `number` (of the request, from 1); all must
-  fit. Without `endpoint`, only requests for output of a model match.
+  fit. Without `endpoint`, only requests for output of a model match. `realtime`, `live` and
+  `responses.socket` are sessions over WebSocket: a fault alone is about all their messages.
 - `times`: how many requests it answers, 1 unless given; 0 means no limit.
 - `say`: a text, or `{"text", "thoughts", "calls": [{"name", "args"}], "finish", "sources",
   "hops"}`: sent in the vendor's format as output of the model, streamed or not, signed. With

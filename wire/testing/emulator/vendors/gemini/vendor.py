@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from dataclasses import replace
+from itertools import count
 
 from wire.catalogue.abilities import overflow
 from wire.gemini.types import CountTokensRequest, GenerateContentRequest
@@ -13,8 +14,11 @@ from wire.testing.emulator.keys import is_wrong
 from wire.testing.emulator.prefixes import Prefixes
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.routes import Route, match, paths, served
+from wire.testing.emulator.sessions import Ask, Session
+from wire.testing.emulator.signing import digest
+from wire.testing.emulator.storage import Remembered
 from wire.testing.emulator.tables import table
-from wire.testing.emulator.vendor import Failure, Settings
+from wire.testing.emulator.vendor import Failure, Refusal, Settings
 from wire.testing.emulator.vendors.gemini import bodies, refusals
 from wire.testing.emulator.vendors.gemini.batches import Batches
 from wire.testing.emulator.vendors.gemini.caches import Caches
@@ -24,6 +28,8 @@ from wire.testing.emulator.vendors.gemini.decisions import decide
 from wire.testing.emulator.vendors.gemini.embeddings import embed, embed_batch
 from wire.testing.emulator.vendors.gemini.files import Files
 from wire.testing.emulator.vendors.gemini.generate import Generation, prompt_of
+from wire.testing.emulator.vendors.gemini.live import Kept, LiveSession
+from wire.testing.emulator.vendors.gemini.live_setup import Reader
 from wire.testing.emulator.vendors.gemini.operations import Operations
 from wire.testing.emulator.vendors.gemini.prediction import (
     compute_tokens,
@@ -53,6 +59,11 @@ _PATHS = paths(
     actions="generateContent|streamGenerateContent|countTokens|embedContent|predict"
     "|predictLongRunning|batchEmbedContents",
 )
+_SESSIONS = "/ws/"
+_CONSTRAINED = "Constrained"
+"""End of the path that takes tokens for one session."""
+_MAX_KEPT = 1_000
+"""Sessions that can be continued; the oldest are forgotten."""
 # Versions of Google's APIs alone, and paths of Vertex.
 _GOOGLE_PATH = re.compile(r"/(upload/)?(v1alpha|v1beta1?)(/.*)?|/v1/projects/.*")
 
@@ -88,6 +99,7 @@ class Gemini:
             "operations": self._operations,
         }
         self._continuations = Continuations()
+        self._sessions, self._kept = count(), Kept(settings.clock, Remembered(_MAX_KEPT))
 
     # --- routes and keys --------------------------------------------------------------------------
 
@@ -108,6 +120,8 @@ class Gemini:
         if "upload_id" in request.query and route.endpoint.endswith(".upload"):
             return  # the URL of an upload is a secret itself: clients send no key with it
         key = request.headers.get("x-goog-api-key") or request.query.get("key") or ""
+        if request.in_session or request.path.endswith(_CONSTRAINED):
+            key = key or _ephemeral_token(request)
         if not (request.bearer or key):
             raise refusals.stated(f"no_key {route.host}")
         if route.host == "vertex" and route.parent and not request.bearer:
@@ -121,9 +135,14 @@ class Gemini:
 
     def read(self, request: Received, route: Route) -> Generation:
         """Read a generateContent or streamGenerateContent request. Raises `Refusal`."""
-        model, lenient = self._model(route), self._settings.lenient
+        lenient = self._settings.lenient
+        # A session has checked that its model has sessions; it need not generate contents.
+        played = replace(self._settings, lenient=True) if request.in_session else self._settings
+        model = refusals.model_of(route, played)
         self._check(request.body, model.name, route)
         body = refusals.decoded(request.body, GenerateContentRequest)
+        if request.in_session:
+            model = replace(model, thinks=_is_told_to_think(body))
         contents = body.contents or []
         total = functools.partial(prompt_tokens, contents, body)
         over = overflow("gemini", model.name, len(request.body), lambda: sum(total().values()))
@@ -142,6 +161,21 @@ class Gemini:
             sse=request.query.get("alt") == "sse",
             continuations=self._continuations,
         )
+
+    # --- sessions ---------------------------------------------------------------------------------
+
+    def session(self, request: Received, route: Route, ask: Ask) -> Session | None:
+        """Open a session of Live. A wrong key is told when the client has sent its setup."""
+        if not request.path.startswith(_SESSIONS):
+            return None
+        refused = None
+        try:
+            self.authorise(request, route)
+        except Refusal as refusal:
+            refused = refusal
+        name = digest(f"live {self._settings.seed} {next(self._sessions)}")
+        reader = Reader(self._settings, route, self._check)
+        return LiveSession(reader, ask, self._kept, name, refused)
 
     # --- other endpoints --------------------------------------------------------------------------
 
@@ -224,3 +258,18 @@ class Gemini:
             return answer
         headers = dict(answer.headers) | {"content-type": bodies.EVENTS}
         return replace(answer, headers=tuple(headers.items()))
+
+
+def _is_told_to_think(request: GenerateContentRequest) -> bool:
+    """Return whether a session sets how much the model thinks; it shows thoughts in any case."""
+    config = request.generation_config
+    thinking = None if config is None else config.thinking_config
+    return thinking is not None and (
+        thinking.thinking_level is not None or thinking.thinking_budget is not None
+    )
+
+
+def _ephemeral_token(request: Received) -> str:
+    """Return a token of `auth_tokens`; empty if there is none."""
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme == "Token" else ""

@@ -1,25 +1,34 @@
 """Realtime: sessions of texts, calls of functions, and silence in place of speech.
 
 The replies are those of Responses, so scripts apply. Turns are the client's: speech is not found
-in audio.
+in audio. A response that a pause of the script holds up can be cancelled.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
 from wire.core.decoders import decoder
 from wire.openai.realtime.types import ClientEvent
-from wire.testing.cassette.pieces import Pause
-from wire.testing.emulator.sessions import Ask, SessionPiece, message, object_of
+from wire.testing.cassette.faults import Fault
+from wire.testing.emulator.answer import Answer
+from wire.testing.emulator.broken_sessions import broken
+from wire.testing.emulator.sessions import (
+    Ask,
+    Close,
+    SessionPiece,
+    Speech,
+    broken_off,
+    message,
+    object_of,
+)
 
-_ANSWERS_AS = "gpt-5.4"
-"""The model of Responses that answers for each model of Realtime."""
 _PCM = {"type": "audio/pcm", "rate": 24000}
 _BYTES_A_WORD = 9600
 """Silence of 200 ms."""
@@ -47,15 +56,61 @@ _DEFAULTS: dict[str, Any] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How the events of a host differ from OpenAI's, as recorded."""
+
+    answers_as: str = "gpt-5.4"
+    """The model of Responses that answers for each model of Realtime."""
+    opening: tuple[str, ...] = ()
+    """Events behind that of a session that has begun."""
+    items_are_done: bool = True
+    """Whether it tells that an item of the conversation is done."""
+    renames: Mapping[str, str] = field(default_factory=dict)
+    """Beginnings of types of events, and what it has in their place."""
+
+    def name(self, kind: str) -> str:
+        """Return what the host calls an event.
+
+        >>> MANNERS["voice-live"].name("response.output_text.delta")
+        'response.text.delta'
+        """
+        for begin, own in self.renames.items():
+            if kind.startswith(begin):
+                return own + kind.removeprefix(begin)
+        return kind
+
+
+MANNERS = {
+    "": Manner(),
+    "xai": Manner("grok-4.3", opening=("conversation.created", "ping"), items_are_done=False),
+    "voice-live": Manner(
+        items_are_done=False,
+        renames={
+            "response.output_audio": "response.audio",
+            "response.output_text": "response.text",
+            "conversation.item.added": "conversation.item.created",
+        },
+    ),
+}
+"""By family of the provider, and by the last part of the prefix of the path."""
+
+
 class RealtimeSession:
     """One session of a client; satisfies `wire.testing.emulator.sessions.Session`."""
 
-    def __init__(self, model: str, path: str, ask: Ask, seed: int) -> None:
-        self._path, self._ask, self._seed = path, ask, seed
+    endpoint = "realtime"
+    binary = False
+    listens = True
+
+    def __init__(self, model: str, path: str, ask: Ask, seed: int, manner: Manner) -> None:
+        self._path, self._ask, self._seed, self._manner = path, ask, seed, manner
         self._count = 0
         self._session: dict[str, Any] = {**_DEFAULTS, "id": self._id("sess"), "model": model}
         self._items: list[dict[str, Any]] = []
         self._audio = 0
+        self._active: tuple[dict[str, Any], Speech] | None = None
+        """The response that is being sent."""
         self._endpoints: dict[str, Callable[[dict[str, Any]], Iterator[SessionPiece]]] = {
             "session.update": self._update,
             "conversation.item.create": self._create_item,
@@ -71,9 +126,10 @@ class RealtimeSession:
 
     def begin(self) -> Sequence[SessionPiece]:
         """Return the event of a session that has begun."""
-        return [self._event("session.created", session=self._session)]
+        opening = (self._event(kind) for kind in self._manner.opening)
+        return [self._event("session.created", session=self._session), *opening]
 
-    def receive(self, data: bytes) -> Sequence[SessionPiece]:
+    def receive(self, data: bytes) -> Iterable[SessionPiece]:
         """Answer an event of the client."""
         event = object_of(data)
         if event is None:
@@ -89,7 +145,18 @@ class RealtimeSession:
         if endpoint is None:
             words = f"Invalid value: '{event.get('type')}'."
             return [self._error(event, words, "invalid_value", "type")]
-        return list(endpoint(event))
+        return endpoint(event)
+
+    def error(self, fault: Fault) -> Sequence[SessionPiece]:
+        """Return the error event of a fault."""
+        words = fault.message or "The server had an error while processing your request."
+        error = {"type": "server_error", "code": None, "message": words, "param": None}
+        return [self._event("error", error={**error, "event_id": None})]
+
+    def farewell(self, seconds: float) -> Sequence[SessionPiece]:
+        """Return the error of a session that is too old; it tells nothing before."""
+        words = "Your session hit the maximum duration of 60 minutes."
+        return [self._error({}, words, "session_expired"), Close(1001)]
 
     # --- events -----------------------------------------------------------------------------------
 
@@ -98,7 +165,7 @@ class RealtimeSession:
         return f"{kind}_{self._seed}{self._count:06d}"
 
     def _event(self, kind: str, **fields: Any) -> bytes:
-        return message({"type": kind, "event_id": self._id("event"), **fields})
+        return message({"type": self._manner.name(kind), "event_id": self._id("event"), **fields})
 
     def _error(
         self, event: dict[str, Any], words: str, code: str, param: str | None = None
@@ -121,7 +188,8 @@ class RealtimeSession:
         before = self._items[-1]["id"] if self._items else None
         self._items.append(item)
         yield self._event("conversation.item.added", previous_item_id=before, item=item)
-        yield self._event("conversation.item.done", previous_item_id=before, item=item)
+        if self._manner.items_are_done:
+            yield self._event("conversation.item.done", previous_item_id=before, item=item)
 
     def _create_item(self, event: dict[str, Any]) -> Iterator[SessionPiece]:
         item = event.get("item")
@@ -133,12 +201,18 @@ class RealtimeSession:
     def _found(self, event: dict[str, Any]) -> dict[str, Any] | None:
         return next((each for each in self._items if each["id"] == event.get("item_id")), None)
 
+    def _begun(self, event: dict[str, Any]) -> dict[str, Any] | None:
+        """Return an item, also one of the response that is being sent."""
+        sent = [] if self._active is None else self._active[1].sent
+        begun = (item for item, _ in _items_of(sent) if item["id"] == event.get("item_id"))
+        return self._found(event) or next(begun, None)
+
     def _missing(self, event: dict[str, Any]) -> bytes:
         words = f"Item with id '{event.get('item_id')}' not found."
         return self._error(event, words, "item_not_found", "item_id")
 
     def _retrieve(self, event: dict[str, Any]) -> Iterator[SessionPiece]:
-        item = self._found(event)
+        item = self._begun(event)
         if item is None:
             yield self._missing(event)
             return
@@ -153,7 +227,7 @@ class RealtimeSession:
         yield self._event("conversation.item.deleted", item_id=item["id"])
 
     def _truncate(self, event: dict[str, Any]) -> Iterator[SessionPiece]:
-        if self._found(event) is None:
+        if self._begun(event) is None:
             yield self._missing(event)
             return
         fields = {key: event.get(key) for key in ("item_id", "content_index", "audio_end_ms")}
@@ -184,15 +258,37 @@ class RealtimeSession:
         yield self._event("input_audio_buffer.cleared")
 
     def _cancel(self, event: dict[str, Any]) -> Iterator[SessionPiece]:
-        words = "Cancellation failed: no active response found"
-        yield self._error(event, words, "response_cancel_not_active")
+        response, speech = self._active or ({}, None)
+        if speech is None or event.get("response_id") not in (None, response["id"]):
+            words = "Cancellation failed: no active response found"
+            yield self._error(event, words, "response_cancel_not_active")
+            return
+        self._active = None
+        speech.stop()
+        made: list[dict[str, Any]] = []
+        for item, done in _items_of(speech.sent):
+            if not done:
+                place = {"response_id": response["id"], "output_index": len(made)}
+                yield self._event("response.output_item.done", **place, item=item)
+            made.append(item)
+        self._items += made
+        details = {"type": "cancelled", "reason": "client_cancelled"}
+        ended = {"status": "cancelled", "status_details": details, "output": made}
+        yield self._event("response.done", response={**response, **ended, "usage": _usage({})})
 
     # --- responses --------------------------------------------------------------------------------
 
     def _respond(self, event: dict[str, Any]) -> Iterator[SessionPiece]:
+        if self._active is not None:
+            words = (
+                "Conversation already has an active response in progress: "
+                f"{self._active[0]['id']}. Wait until the response is finished before creating a "
+                "new one."
+            )
+            yield self._error(event, words, "conversation_already_has_active_response")
+            return
         options = event.get("response") or {}
         settings = _merged(self._session, options)
-        modalities = settings["output_modalities"] or ["audio"]
         response: dict[str, Any] = {
             "object": "realtime.response",
             "id": self._id("resp"),
@@ -200,31 +296,44 @@ class RealtimeSession:
             "status_details": None,
             "output": [],
             "conversation_id": f"conv_{self._seed}",
-            "output_modalities": modalities,
+            "output_modalities": settings["output_modalities"] or ["audio"],
             "max_output_tokens": settings["max_output_tokens"],
             "usage": None,
             "metadata": options.get("metadata"),
         }
-        yield self._event("response.created", response=response)
         answer = self._ask(self._path, json.dumps(self._request(settings, options)).encode())
-        for piece in answer.pieces:
-            if not isinstance(piece, bytes):
-                yield piece
-                if not isinstance(piece, Pause):
-                    return
+        made: list[dict[str, Any]] = []
+        pieces = list(self._response(response, answer, made))
+        speech = Speech(broken(self, answer, pieces))
+        self._active = response, speech
+        yield from speech
+        if not speech.interrupted:
+            self._active = None
+            self._items += made
+
+    def _response(
+        self, response: dict[str, Any], answer: Answer, made: list[dict[str, Any]]
+    ) -> Iterator[SessionPiece]:
+        """Yield the events of a response; `made` gets its items."""
+        yield self._event("response.created", response=response)
+        if (end := broken_off(answer)) is not None:
+            yield end
+            return
         said = object_of(answer.body) or {}
         if answer.status != 200:
-            error = said.get("error") or {}
+            error = said.get("error")
+            # xAI has the text there, and the code beside it.
+            error = error if isinstance(error, dict) else {**said, "message": error}
             kept = {key: error.get(key) for key in ("type", "code", "message")}
             details = {"type": "failed", "error": kept}
             failed = {**response, "status": "failed", "status_details": details}
             yield self._event("response.done", response=failed)
             return
-        made: list[dict[str, Any]] = []
+        speaks = "audio" in response["output_modalities"]
         for item in said.get("output") or ():
             if item.get("type") in ("message", "function_call"):
                 place = {"response_id": response["id"], "output_index": len(made)}
-                yield from self._item(item, place, "audio" in modalities, made)
+                yield from self._item(item, place, speaks, made)
         done = {"status": "completed", "output": made, "usage": _usage(said.get("usage") or {})}
         yield self._event("response.done", response={**response, **done})
 
@@ -234,7 +343,7 @@ class RealtimeSession:
         tools = [each for each in settings["tools"] or () if each.get("type") == "function"]
         choice = settings["tool_choice"] if tools else None
         asked = {
-            "model": _ANSWERS_AS,
+            "model": self._manner.answers_as,
             "store": False,
             "input": [_as_input(each) for each in (self._items if items is None else items)],
             "instructions": settings["instructions"] or None,
@@ -246,8 +355,9 @@ class RealtimeSession:
     def _item(
         self, said: dict[str, Any], place: dict[str, Any], speaks: bool, made: list[dict[str, Any]]
     ) -> Iterator[SessionPiece]:
-        """Yield the events of one item of an answer, which becomes one of the conversation."""
-        id, before = self._id("item"), self._items[-1]["id"] if self._items else None
+        """Yield the events of one item of an answer."""
+        before_it = [*self._items, *made]
+        id, before = self._id("item"), next((each["id"] for each in reversed(before_it)), None)
         if said["type"] == "message":
             base: dict[str, Any] = {"type": "message", "role": "assistant", "content": []}
         else:
@@ -269,9 +379,9 @@ class RealtimeSession:
             named = {"call_id": call_id, "name": said["name"], "arguments": arguments}
             yield self._event(f"{kind}.done", **at, **named)
             whole["arguments"] = arguments
-        yield self._event("conversation.item.done", previous_item_id=before, item=whole)
+        if self._manner.items_are_done:
+            yield self._event("conversation.item.done", previous_item_id=before, item=whole)
         yield self._event("response.output_item.done", **place, item=whole)
-        self._items.append(whole)
         made.append(whole)
 
     def _spoken(self, text: str, at: dict[str, Any], speaks: bool) -> Iterator[SessionPiece]:
@@ -311,6 +421,46 @@ def _as_input(item: dict[str, Any]) -> dict[str, Any]:
     words = (part.get("text") or part.get("transcript") or "" for part in content)
     parts = [{"type": kind, "text": each or "(speech)"} for each in words]
     return {"type": "message", "role": item.get("role") or "user", "content": parts}
+
+
+def _items_of(sent: Sequence[bytes]) -> list[tuple[dict[str, Any], bool]]:
+    """Return the items of the events of a response that was cancelled, and whether each is done.
+
+    An item that is not done has what was said of it so far.
+    """
+    found: dict[str, tuple[dict[str, Any], bool]] = {}
+    for event in map(object_of, sent):
+        kind = "" if event is None else event.get("type")
+        if event is None or kind not in _TELLING:
+            continue  # such as garbage of the script
+        if kind.startswith("response.output_item"):
+            found[event["item"]["id"]] = event["item"], kind.endswith("done")
+            continue
+        item, _ = found.get(event["item_id"], ({}, False))
+        if not item:
+            continue
+        if (key := _TELLING[kind]) == "arguments":
+            item["arguments"] += event["delta"]
+        else:
+            type = "output_audio" if key == "transcript" else "output_text"
+            (part,) = item["content"] = item["content"] or [{"type": type, key: ""}]
+            part[key] += event["delta"]
+    return [
+        (item if done else {**item, "status": "incomplete"}, done) for item, done in found.values()
+    ]
+
+
+_DELTAS = {
+    "response.output_audio_transcript.delta": "transcript",
+    "response.output_text.delta": "text",
+    "response.function_call_arguments.delta": "arguments",
+}
+_TELLING = {
+    "response.output_item.added": "",
+    "response.output_item.done": "",
+    **{manner.name(kind): key for kind, key in _DELTAS.items() for manner in MANNERS.values()},
+}
+"""Events that say what an item is, and the key that a delta continues."""
 
 
 def _usage(usage: dict[str, Any]) -> dict[str, Any]:

@@ -8,11 +8,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from wire.core.provider import Provider
 from wire.openai.common.decisions import shape_of
 from wire.openai.common.media_hosts import media_of
+from wire.testing.cassette.faults import Fault
 from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.hosts import prefix_pattern, row_of
 from wire.testing.emulator.keys import is_wrong
@@ -32,7 +34,7 @@ from wire.testing.emulator.vendors.openai.embeddings import embed
 from wire.testing.emulator.vendors.openai.files import Files
 from wire.testing.emulator.vendors.openai.media import family_of, images, speech, transcribe
 from wire.testing.emulator.vendors.openai.prompt_cache import PromptCache
-from wire.testing.emulator.vendors.openai.realtime import RealtimeSession
+from wire.testing.emulator.vendors.openai.realtime import MANNERS, RealtimeSession
 from wire.testing.emulator.vendors.openai.responses.endpoints import Responses
 from wire.testing.emulator.vendors.openai.responses.errors import error_event, refusals_of, reshaped
 from wire.testing.emulator.vendors.openai.responses.hosts import Host, is_responses
@@ -186,11 +188,24 @@ class OpenAI:
             return None
         self.authorise(request, route)
         if last == "responses":
-            return ResponsesSession(request.path, ask)
+            return ResponsesSession(request.path, ask, partial(self._event_of, request))
         model = request.query.get("model", "")
         if not model:
             raise errors.refusal(400, "You must provide a model parameter.", param="model")
-        return RealtimeSession(model, f"{base}/responses", ask, self._settings.seed)
+        host = self._host(request, route)
+        last = base.rpartition("/")[2]
+        manner = MANNERS.get(last) or MANNERS.get("" if host is None else host.family)
+        path = f"{base if last != 'voice-live' else '/openai/v1'}/responses"
+        seed = self._settings.seed
+        return RealtimeSession(model, path, ask, seed, manner or MANNERS[""])
+
+    def _event_of(self, request: Received, fault: Fault) -> bytes:
+        """Return the error of a fault as an event of Responses."""
+        asked = replace(request, method="POST")
+        route = self.route(asked)
+        return self.error_event(
+            Failure(fault.status, fault.message, request=asked, route=route, position=fault.after)
+        )
 
     # --- responses --------------------------------------------------------------------------------
 
