@@ -11,7 +11,7 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 
 from tests.options import field_texts
-from wire.testing.cassette.format import file, json_style, side_files
+from wire.testing.cassette.format import file, json_style, side_files, structs
 
 HEAD = """# The format of cassettes
 
@@ -163,13 +163,15 @@ def page() -> str:
     """The text of docs/cassette-format.md."""
     parts = [HEAD]
     for struct in (
-        file.CassetteFile,
-        file.Interaction,
-        file.Request,
-        file.Response,
-        file.Body,
-        file.Event,
-        file.SideFile,
+        structs.CassetteFile,
+        structs.Interaction,
+        structs.Request,
+        structs.Response,
+        structs.Close,
+        structs.Message,
+        structs.Body,
+        structs.Event,
+        structs.SideFile,
     ):
         texts = {name: ast.literal_eval(text) for name, text in field_texts(struct).items()}
         hints = get_type_hints(struct)
@@ -184,8 +186,8 @@ def page() -> str:
         parts.append("\n")
     parts.append("## Values\n\n")
     for name, text in (
-        ("end", _text_of(file, "End")),
-        ("framing", _text_of(file, "Framing")),
+        ("end", _text_of(structs, "End")),
+        ("framing", _text_of(structs, "Framing")),
         ("layout", _text_of(json_style, "OneLineLayout") + " " + _text_of(json_style, "Layout")),
         ("escapes", _text_of(json_style, "Escapes")),
         ("coding", _text_of(side_files, "Coding")),
@@ -200,7 +202,7 @@ def _type(hint: Any) -> str:
 
 
 def _kind(hint: Any) -> str:
-    if hint in (file.End, file.Framing, json_style.Layout, json_style.OneLineLayout):
+    if hint in (structs.End, structs.Framing, json_style.Layout, json_style.OneLineLayout):
         return "text"
     name = getattr(hint, "__name__", str(hint))
     if name == "list":
@@ -212,7 +214,7 @@ def _kind(hint: Any) -> str:
         "dict": "object of texts",
         "Raw": "JSON",
     }
-    if name in file.__dict__ and isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+    if name in structs.__dict__ and isinstance(hint, type) and issubclass(hint, msgspec.Struct):
         return f"[{name}](#{name.lower()})"
     return known.get(name, "integer" if get_args(hint) == (1,) else "text")
 

@@ -24,15 +24,8 @@ from tests.testing.cassette.samples import BODIES, STREAMS
 from tests.testing.cassette.ways import Way
 from wire.errors import CassetteError
 from wire.testing.cassette.format.bodies import body_bytes, read_body
-from wire.testing.cassette.format.file import (
-    Interaction,
-    Request,
-    Response,
-    assembled,
-    block,
-    dump,
-    load,
-)
+from wire.testing.cassette.format.file import assembled, block, dump, load
+from wire.testing.cassette.format.structs import Interaction, Request, Response
 
 ROOT = Path(__file__).parents[3]
 FIXTURES = sorted((ROOT / "tests" / "fixtures" / "cassettes").glob("*.cassette.json"))

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from wire.core.errors import CassetteError
 from wire.core.files import read_whole
 from wire.core.secret import Secret
-from wire.testing.cassette.format.file import End, Interaction, load
+from wire.testing.cassette.format.file import load
 from wire.testing.cassette.format.kept_headers import Headers
 from wire.testing.cassette.format.redaction import Redaction
 from wire.testing.cassette.format.sent import Sent
+from wire.testing.cassette.format.structs import End, Interaction
 from wire.testing.cassette.instrument import Instrument
 from wire.testing.cassette.matching import Match, redacting
 from wire.testing.cassette.modes import Mode, needs_file, way_of

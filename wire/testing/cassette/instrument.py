@@ -11,7 +11,7 @@ from wire.core.errors import ConfigurationError
 from wire.core.forks import new_in_child
 from wire.testing.cassette.chunking import as_received, chunking_of, paced
 from wire.testing.cassette.faults import Fault, broken, error_response, events_of, fault_of
-from wire.testing.cassette.format.file import End
+from wire.testing.cassette.format.structs import End
 from wire.testing.cassette.pieces import Cut, Pause, Reset
 from wire.testing.cassette.player import Played
 

@@ -28,9 +28,10 @@ from wire.core.masking import in_base64
 from wire.core.secret_fields import body_secrets
 from wire.testing.cassette.format.bodies import body_bytes, event_bytes
 from wire.testing.cassette.format.content_coding import decode_content
-from wire.testing.cassette.format.file import Block, Body, Interaction
+from wire.testing.cassette.format.file import Block
 from wire.testing.cassette.format.file_position import Path, shown
 from wire.testing.cassette.format.kept_headers import Headers
+from wire.testing.cassette.format.structs import Body, Interaction
 
 MIN_SECRET_LENGTH = 8
 """Characters of a secret in a header or URL.

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from wire.core.errors import CassetteError
 from wire.core.forks import new_in_child
 from wire.testing.cassette.format.bodies import body_bytes, body_chunks
-from wire.testing.cassette.format.file import End, Interaction
 from wire.testing.cassette.format.sent import Sent
+from wire.testing.cassette.format.structs import End, Interaction
 from wire.testing.cassette.leaks import Known
 from wire.testing.cassette.matching import ComparedRequest, Difference, Match, closest, listed
 from wire.testing.cassette.pieces import Pause

@@ -20,15 +20,7 @@ from wire.core.forks import new_in_child
 from wire.core.secret import Secret, sealed_list, unsealed
 from wire.testing.cassette.format.bodies import body_chunks, read_body
 from wire.testing.cassette.format.content_coding import decode_content, refusal
-from wire.testing.cassette.format.file import (
-    End,
-    Interaction,
-    Request,
-    Response,
-    block,
-    save,
-    whole_block,
-)
+from wire.testing.cassette.format.file import block, save, whole_block
 from wire.testing.cassette.format.kept_headers import (
     Headers,
     is_emulated,
@@ -38,6 +30,7 @@ from wire.testing.cassette.format.kept_headers import (
 )
 from wire.testing.cassette.format.redaction import NO_REDACTION, Redaction
 from wire.testing.cassette.format.sent import Sent
+from wire.testing.cassette.format.structs import End, Interaction, Request, Response
 from wire.testing.cassette.leaks import Known, Leak
 
 

@@ -23,8 +23,8 @@ from wire.http.network import AsyncTransport, Transport, transport_of_block
 from wire.http.watchdog import ATTEMPT
 from wire.testing.cassette.cache import Entries
 from wire.testing.cassette.deck import Deck, Drifted, Keep
-from wire.testing.cassette.format.file import End
 from wire.testing.cassette.format.sent import Sent
+from wire.testing.cassette.format.structs import End
 from wire.testing.cassette.instrument import Faults, Instrument
 from wire.testing.cassette.matching import Match
 from wire.testing.cassette.modes import Mode, mode_of

@@ -11,8 +11,9 @@ from pathlib import Path
 from wire.core.errors import CassetteError
 from wire.core.files import read_whole
 from wire.testing.cassette.faults import Fault
-from wire.testing.cassette.format.file import Interaction, load
+from wire.testing.cassette.format.file import load
 from wire.testing.cassette.format.sent import Sent
+from wire.testing.cassette.format.structs import Interaction
 from wire.testing.cassette.instrument import Instrument
 from wire.testing.cassette.matching import ComparedRequest, Match, redacting
 from wire.testing.cassette.pieces import Cut, Pause, Piece, Reset

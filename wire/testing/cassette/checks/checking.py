@@ -18,7 +18,7 @@ from wire.testing.cassette.checks.drift import drift
 from wire.testing.cassette.checks.endpoints import endpoint_of
 from wire.testing.cassette.checks.scan import Allowed, scan
 from wire.testing.cassette.format.bodies import body_bytes
-from wire.testing.cassette.format.file import VERSION, CassetteFile, load
+from wire.testing.cassette.format.file import load
 from wire.testing.cassette.format.file_position import (
     Fault,
     Path,
@@ -27,6 +27,7 @@ from wire.testing.cassette.format.file_position import (
     refuse_deep,
     shown,
 )
+from wire.testing.cassette.format.structs import VERSION, CassetteFile
 from wire.testing.cassette.matching import Match
 
 Kind = Literal["format", "secret", "drift", "orphan", "incomplete", "repeated", "unknown"]

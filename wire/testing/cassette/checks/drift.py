@@ -24,8 +24,8 @@ from wire.core.memory import WireStruct, key_path, unknown
 from wire.core.sse import Decoder
 from wire.testing.cassette.checks.endpoints import ERRORS, Endpoint, endpoint_of
 from wire.testing.cassette.format.bodies import body_bytes
-from wire.testing.cassette.format.file import Body, Interaction, Response
 from wire.testing.cassette.format.json_style import MAX_JSON_DEPTH
+from wire.testing.cassette.format.structs import Body, Interaction, Response
 
 _SHOWN_VALUE = 80
 """Characters of a value in a report."""

@@ -19,10 +19,11 @@ from wire.testing.cassette.convert.har import is_har, read_har, write_har
 from wire.testing.cassette.convert.vcr import is_vcr, read_vcr, write_vcr
 from wire.testing.cassette.convert.yaml_values import parse_yaml, yaml_line_of
 from wire.testing.cassette.format.bodies import read_body
-from wire.testing.cassette.format.file import Interaction, Request, assembled, load, whole_block
+from wire.testing.cassette.format.file import assembled, load, whole_block
 from wire.testing.cassette.format.file_position import Fault, fault_of, line_of, positions, shown
 from wire.testing.cassette.format.kept_headers import kept_url, request_headers, response_headers
 from wire.testing.cassette.format.redaction import NO_REDACTION
+from wire.testing.cassette.format.structs import Interaction, Request
 from wire.testing.cassette.leaks import Known
 from wire.testing.cassette.recorder import response_of
 

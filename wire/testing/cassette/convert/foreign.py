@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from wire.testing.cassette.convert.yaml_values import Plain, resolved
-from wire.testing.cassette.format.file import End
 from wire.testing.cassette.format.file_position import Fault, Path, shown
 from wire.testing.cassette.format.sent import Sent
+from wire.testing.cassette.format.structs import End
 
 Headers = list[tuple[str, str]]
 

@@ -26,8 +26,8 @@ from wire.testing.cassette.convert.foreign import (
     reason_phrase,
 )
 from wire.testing.cassette.format.bodies import body_bytes
-from wire.testing.cassette.format.file import End, Interaction
 from wire.testing.cassette.format.sent import Sent
+from wire.testing.cassette.format.structs import End, Interaction
 
 _EPOCH = datetime(1970, 1, 1)
 _FORM = "application/x-www-form-urlencoded"

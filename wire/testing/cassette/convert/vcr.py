@@ -24,8 +24,8 @@ from msgspec import UNSET
 from wire.testing.cassette.convert.foreign import At, Exchange, Headers, Notes, reason_phrase
 from wire.testing.cassette.convert.yaml_values import pyyaml, resolved
 from wire.testing.cassette.format.bodies import body_bytes
-from wire.testing.cassette.format.file import Interaction
 from wire.testing.cassette.format.sent import Sent
+from wire.testing.cassette.format.structs import Interaction
 
 _INTERACTION_KEYS = {"request", "response"}
 _REQUEST_KEYS = {

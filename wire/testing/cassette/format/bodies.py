@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, cast
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from wire.testing.cassette.format.file import Body, Event, Framing, in_columns
 from wire.testing.cassette.format.json_style import (
     LAYOUTS,
     ON_ONE_LINE,
@@ -25,6 +24,7 @@ from wire.testing.cassette.format.json_style import (
     readable,
     written,
 )
+from wire.testing.cassette.format.structs import Body, Event, Framing, in_columns
 
 _SPACE = b" \t\r\n"
 # Atomic groups: without them, backtracking splits a CRLF into CR and LF, which is a blank line.

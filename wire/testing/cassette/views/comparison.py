@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from wire.testing.cassette.format.file import Interaction
 from wire.testing.cassette.format.file_position import shown
 from wire.testing.cassette.format.json_paths import Step, parsed, without
+from wire.testing.cassette.format.structs import Interaction
 from wire.testing.cassette.matching import NOTHING, differences, shown_values
 from wire.testing.cassette.views.conversation import Exchange, conversation, readable, split_url
 from wire.testing.cassette.views.snapshots import Stable, events_of

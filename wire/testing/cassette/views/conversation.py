@@ -21,8 +21,8 @@ from msgspec import UNSET, UnsetType
 from wire.core.errors import WireError, one_line
 from wire.core.lenient import Unreadable
 from wire.testing.cassette.format.bodies import body_bytes, body_chunks
-from wire.testing.cassette.format.file import Body, End, Interaction, Response
 from wire.testing.cassette.format.kept_headers import kept_url
+from wire.testing.cassette.format.structs import Body, End, Interaction, Response
 from wire.testing.cassette.views.parts import (
     Turn,
     part_of,

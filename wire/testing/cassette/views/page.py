@@ -18,7 +18,7 @@ from msgspec import UNSET
 
 from wire.core.printable import printable_line, printable_lines
 from wire.testing.cassette.format.bodies import event_bytes
-from wire.testing.cassette.format.file import Body, Interaction
+from wire.testing.cassette.format.structs import Body, Interaction
 from wire.testing.cassette.views.comparison import Comparison, Pair
 from wire.testing.cassette.views.conversation import (
     Conversation,

@@ -20,7 +20,8 @@ from wire.core.json_values import checked
 from wire.core.memory import encode
 from wire.core.secret_fields import masked_body
 from wire.testing.cassette.format.bodies import event_bytes
-from wire.testing.cassette.format.file import Body, Event, Interaction, load
+from wire.testing.cassette.format.file import load
+from wire.testing.cassette.format.structs import Body, Event, Interaction
 from wire.testing.cassette.views.conversation import conversation, readable
 
 # The caller chooses a `custom_id`.
