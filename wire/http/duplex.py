@@ -21,6 +21,10 @@ from wire.http.sending import Attempt, over_clock
 from wire.http.watchdog import UPGRADE
 from wire.http.websocket import Silence, WebSocket, handshake_problem
 
+LINK = "wire.link"
+"""In the extensions of a response: what makes the link of its session, in place of `Link` or
+`AsyncLink`. A cassette has it, to record or to play the messages."""
+
 MAX_QUEUED = 1000
 """Messages that may wait to be taken. While there are more, no further ones are read."""
 
@@ -95,7 +99,10 @@ class SocketState(Generic[Sent, Received]):
 
     def _broken(self, cause: BaseException) -> WireError:
         """Keep the error of a connection that failed."""
-        if isinstance(cause, TimeoutError):
+        is_late = isinstance(cause, TimeoutError)
+        if (tape := self._websocket.tape) is not None and not self._closed:
+            tape.broke("timeout" if is_late else "reset")
+        if is_late:
             idle = over_clock("idle", self._attempt.clocks.idle)
             host = self._attempt._host()
             error: WireError = IdleClock(f"{idle}: nothing came from {host}", retryable=True)

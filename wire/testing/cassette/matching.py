@@ -237,6 +237,11 @@ def _value(value: Any) -> str:
     return text if len(text) <= SHOWN_VALUE else text[:SHOWN_VALUE] + "..."
 
 
+def message_text(body: Any) -> str:
+    """Shorten the body of a compared request for a message."""
+    return _value(body)
+
+
 def shown_values(old: Any, new: Any) -> tuple[str, str]:
     """Shorten two values for a message; long texts are cut around their first difference."""
     if isinstance(old, bytes) and isinstance(new, bytes):

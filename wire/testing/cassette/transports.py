@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import sys
 import threading
@@ -17,19 +18,22 @@ from wire.core.errors import CassetteError, ConfigurationError
 from wire.core.forks import new_in_child
 from wire.core.secret import Secret, sealed_list, sealed_object
 from wire.http.async_lanes import AsyncLanes
+from wire.http.duplex import LINK
 from wire.http.httpx2 import AsyncHttpx2Transport, Httpx2Transport, library_of
 from wire.http.lanes import Lanes
 from wire.http.network import AsyncTransport, Transport, transport_of_block
-from wire.http.watchdog import ATTEMPT
+from wire.http.watchdog import ATTEMPT, UPGRADE
 from wire.testing.cassette.cache import Entries
 from wire.testing.cassette.deck import Deck, Drifted, Keep
-from wire.testing.cassette.format.sent import Sent
+from wire.testing.cassette.format.sent import Sent, session_url
 from wire.testing.cassette.format.structs import End
+from wire.testing.cassette.heard import Heard
 from wire.testing.cassette.instrument import Faults, Instrument
 from wire.testing.cassette.matching import Match
 from wire.testing.cassette.modes import Mode, mode_of
 from wire.testing.cassette.player import Played
 from wire.testing.cassette.playing import body_of, played_response
+from wire.testing.cassette.plot import Plot
 from wire.testing.cassette.recorder import Timing
 
 _ENDS: list[tuple[type[Exception], End]] = [
@@ -43,7 +47,7 @@ class _OnInner:
     """What both transports have: the one below, and a recording."""
 
     _inner: Any
-    _take: Callable[[Sent], Played | Keep | None]
+    _take: Callable[[Sent], Played | Plot | Keep | None]
     _clock: _Clock | None = None
     _sleep: bool = False
 
@@ -68,12 +72,22 @@ class _Sends(_OnInner, httpx.BaseTransport):
             playing = body_of(taken, request, self._sleep)
             playing.begin()
             return played_response(taken, playing)
+        if isinstance(taken, Plot):
+            from wire.testing.cassette.played_links import PlayedLink, opened_response
+
+            return opened_response(taken, request, PlayedLink, timed=self._sleep)
         watch = None if self._clock is None else self._clock.start()
         response: httpx.Response = self._inner.handle_request(request)
         if taken is None:
             return response
         assert isinstance(response.stream, httpx.SyncByteStream)
-        return _wrapped(response, _Recorded(response.stream, _BodyCopy(taken, response, watch)))
+        copy = _BodyCopy(taken, request, response, watch)
+        recorded = _wrapped(response, _Recorded(response.stream, copy))
+        if copy.heard is not None:
+            from wire.http.links import Link
+
+            recorded.extensions[LINK] = functools.partial(Link, tape=copy.heard)
+        return recorded
 
     def close(self) -> None:
         """Close the inner transport."""
@@ -95,13 +109,22 @@ class _AsyncSends(_OnInner, httpx.AsyncBaseTransport):
             playing = body_of(taken, request, self._sleep)
             await playing.async_begin()
             return played_response(taken, playing)
+        if isinstance(taken, Plot):
+            from wire.testing.cassette.played_links import AsyncPlayedLink, opened_response
+
+            return opened_response(taken, request, AsyncPlayedLink, timed=self._sleep)
         watch = None if self._clock is None else self._clock.start()
         response: httpx.Response = await self._inner.handle_async_request(request)
         if taken is None:
             return response
         assert isinstance(response.stream, httpx.AsyncByteStream)
-        copy = _BodyCopy(taken, response, watch)
-        return _wrapped(response, _AsyncRecorded(response.stream, copy))
+        copy = _BodyCopy(taken, request, response, watch)
+        recorded = _wrapped(response, _AsyncRecorded(response.stream, copy))
+        if copy.heard is not None:
+            from wire.http.async_links import AsyncLink
+
+            recorded.extensions[LINK] = functools.partial(AsyncLink, tape=copy.heard)
+        return recorded
 
     async def aclose(self) -> None:
         """Close the inner transport."""
@@ -112,7 +135,7 @@ class _InUse:
     """Settings and recording shared by `Cassette` and `AsyncCassette`."""
 
     _deck: Deck
-    _take: Callable[[Sent], Played | Keep | None]
+    _take: Callable[[Sent], Played | Plot | Keep | None]
     _sleep: bool
     _clock: _Clock | None
 
@@ -503,7 +526,10 @@ def _is_for_token(request: httpx.Request) -> bool:
 
 def sent_of(request: httpx.Request, body: bytes) -> Sent:
     """Return the request as a cassette compares it."""
-    return Sent(request.method, str(request.url), request.headers.multi_items(), body)
+    url = str(request.url)
+    if UPGRADE in request.extensions:
+        url = session_url(url)
+    return Sent(request.method, url, request.headers.multi_items(), body)
 
 
 def _wrapped(
@@ -515,7 +541,7 @@ def _wrapped(
         response.status_code,
         headers=response.headers.raw,
         stream=stream,
-        extensions=response.extensions,
+        extensions={**response.extensions},
     )
 
 
@@ -528,10 +554,14 @@ class _Watch:
 
     def chunk(self, length: int) -> None:
         """Add a chunk that came now."""
-        now = time.monotonic()
-        self.timing.times.append(round((now - self._last) * 1000))
+        self.timing.times.append(self.lap())
         self.timing.chunks.append(length)
-        self._last = now
+
+    def lap(self) -> int:
+        """Return the milliseconds since the chunk or message before."""
+        now = time.monotonic()
+        self._last, last = now, self._last
+        return round((now - last) * 1000)
 
 
 class _Clock:
@@ -554,13 +584,19 @@ class _Clock:
 class _BodyCopy:
     """Copies the body of one response while the caller reads it, and notes how the body ended."""
 
-    def __init__(self, keep: Keep, response: httpx.Response, watch: _Watch | None) -> None:
+    def __init__(
+        self, keep: Keep, request: httpx.Request, response: httpx.Response, watch: _Watch | None
+    ) -> None:
         self.closed = False
         self.end: End = "closed by the caller"
         self._pieces: list[bytes] = []
         self._keep = keep
         self._watch = watch
         self._status, self._headers = response.status_code, response.headers.multi_items()
+        self.heard: Heard | None = None
+        """The messages, of a response that opens a session."""
+        if response.status_code == 101 and UPGRADE in request.extensions:
+            self.heard = Heard(None if watch is None else watch.lap)
 
     def take(self, data: bytes) -> bytes:
         """Store the bytes and return them."""
@@ -579,7 +615,7 @@ class _BodyCopy:
         self.closed = True
         body = b"".join(self._pieces)
         timing = None if self._watch is None else self._watch.timing
-        return self._keep(self._status, self._headers, body, self.end, timing)
+        return self._keep(self._status, self._headers, body, self.end, timing, self.heard)
 
 
 def _raise_unless_interrupted(problem: CassetteError | None) -> None:

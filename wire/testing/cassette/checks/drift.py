@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -25,7 +25,7 @@ from wire.core.sse import Decoder
 from wire.testing.cassette.checks.endpoints import ERRORS, Endpoint, endpoint_of
 from wire.testing.cassette.format.bodies import body_bytes
 from wire.testing.cassette.format.json_style import MAX_JSON_DEPTH
-from wire.testing.cassette.format.structs import Body, Interaction, Response
+from wire.testing.cassette.format.structs import Body, Interaction, Message, Response
 
 _SHOWN_VALUE = 80
 """Characters of a value in a report."""
@@ -252,7 +252,7 @@ class Change(NamedTuple):
     """One change in the shape of a response since it was recorded."""
 
     path: str
-    """`status`, `end`, `body`, `event NAME`, `header NAME`, or a JSON path: `$...`, and
+    """`status`, `end`, `close`, `body`, `event NAME`, `header NAME`, or a JSON path: `$...`, and
     `event NAME, $...` in a stream whose events have names. `[*]` stands for all items of a list.
     """
     recorded: str
@@ -268,8 +268,15 @@ class Change(NamedTuple):
         return f"{self.path}: recorded {self.recorded}, live {self.live}"
 
 
-def changes(recorded: Response, live: Response) -> list[Change]:
-    """List what changed in shape between two responses to one request.
+def changes(
+    recorded: Response,
+    live: Response,
+    recorded_messages: Iterable[Message] = (),
+    live_messages: Iterable[Message] = (),
+) -> list[Change]:
+    """List what changed in shape between two responses to one request, or two sessions.
+
+    Of a session, the messages of the server count as the events of a stream.
 
     Compared are the status, how the body ended, the names of the stored headers, the kinds of
     events, the keys of JSON with the types of their values, and enum values. Texts, numbers, the
@@ -277,7 +284,7 @@ def changes(recorded: Response, live: Response) -> list[Change]:
 
     A key that is new inside a new object is not listed; the object is.
     """
-    old, new = _shape(recorded), _shape(live)
+    old, new = _shape(recorded, recorded_messages), _shape(live, live_messages)
     found = []
     for path in (*old, *(path for path in new if path not in old)):
         before, after = old.get(path, _ABSENT), new.get(path, _ABSENT)
@@ -303,7 +310,7 @@ _ABSENT = _Place()
 _Shape = dict[str, _Place]
 
 
-def _shape(response: Response) -> _Shape:
+def _shape(response: Response, messages: Iterable[Message]) -> _Shape:
     """Return the values that are compared, by path."""
     shape: _Shape = {}
     _add(shape, "status", str(response.status))
@@ -311,6 +318,11 @@ def _shape(response: Response) -> _Shape:
     for name, value in response.headers.items():
         media_type = value.partition(";")[0].strip()
         _add(shape, f"header {name}", media_type if name == "content-type" else "present")
+    if response.close is not UNSET:
+        _add(shape, "close", str(response.close.code))
+    for each in messages:
+        if each.direction == "received":
+            _add_event(shape, "", body_bytes(each.body))
     body = response.body
     if body is UNSET:
         _add(shape, "body", "none")

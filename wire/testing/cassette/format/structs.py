@@ -42,6 +42,7 @@ Lines = list[str]
 
 BODY_FORMS = ("json", "events", "text", "base64", "file")
 EVENT_FORMS = ("json", "data", "comment", "text", "base64")
+_MAX_REASON = 123
 _LINE_END = re.compile(r"[\r\n]")
 
 
@@ -203,7 +204,11 @@ class Close(_Strict, frozen=True, kw_only=True):
     code: Annotated[int, Meta(ge=1000, le=4999)]
     """The code of RFC 6455; 1005 if the server named none."""
     reason: str = ""
-    """The server's text."""
+    """The server's text, of at most 123 bytes."""
+
+    def __post_init__(self) -> None:
+        if len(self.reason.encode()) > _MAX_REASON:
+            raise ValueError(f"reason: a close message has room for {_MAX_REASON} bytes")
 
 
 class Response(_Strict, frozen=True, kw_only=True):
