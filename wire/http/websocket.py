@@ -81,7 +81,7 @@ class Tape(Protocol):
         """Hear that the server closed the session."""
 
     def broke(self, how: Literal["cut", "reset", "timeout"]) -> None:
-        """Hear that the session ended without a close."""
+        """Hear that the session ended without a close. `cut`: also by what no client can read."""
 
 
 class WebSocket:
@@ -134,7 +134,7 @@ class WebSocket:
         if self.tape is not None and not self._is_closed:
             if (close := self._protocol.close_rcvd) is not None:
                 self.tape.closed(close.code, close.reason)
-            elif isinstance(problem, EOFError):
+            elif self._error is not None:
                 self.tape.broke("cut")
 
     def _take(self, frame: Any) -> None:

@@ -136,7 +136,7 @@ class Plot:
         if not self._coming and self._end.end == _LEFT:
             return False
         at = self._coming[0].place if self._coming else self._last
-        return all(place > at for place in self._missing)
+        return all(place >= at for place in self._missing)
 
     @property
     def unsent(self) -> list[int]:
