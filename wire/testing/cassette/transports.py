@@ -5,17 +5,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import sys
-import threading
-import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
 
 import httpx
 
 from wire.core.arguments import checked_arguments
 from wire.core.errors import CassetteError, ConfigurationError
-from wire.core.forks import new_in_child
 from wire.core.secret import Secret, sealed_list, sealed_object
 from wire.http.async_lanes import AsyncLanes
 from wire.http.duplex import LINK
@@ -24,23 +20,15 @@ from wire.http.lanes import Lanes
 from wire.http.network import AsyncTransport, Transport, transport_of_block
 from wire.http.watchdog import ATTEMPT, UPGRADE
 from wire.testing.cassette.cache import Entries
+from wire.testing.cassette.copying import AsyncRecorded, BodyCopy, Clock, Recorded, wrapped
 from wire.testing.cassette.deck import Deck, Drifted, Keep
 from wire.testing.cassette.format.sent import Sent, session_url
-from wire.testing.cassette.format.structs import End
-from wire.testing.cassette.heard import Heard
 from wire.testing.cassette.instrument import Faults, Instrument
 from wire.testing.cassette.matching import Match
 from wire.testing.cassette.modes import Mode, mode_of
 from wire.testing.cassette.player import Played
 from wire.testing.cassette.playing import body_of, played_response
 from wire.testing.cassette.plot import Plot
-from wire.testing.cassette.recorder import Timing
-
-_ENDS: list[tuple[type[Exception], End]] = [
-    (httpx.TimeoutException, "timeout"),
-    (httpx.RemoteProtocolError, "cut"),
-    (Exception, "reset"),
-]
 
 
 class _OnInner:
@@ -48,7 +36,7 @@ class _OnInner:
 
     _inner: Any
     _take: Callable[[Sent], Played | Plot | Keep | None]
-    _clock: _Clock | None = None
+    _clock: Clock | None = None
     _sleep: bool = False
 
     def _put_below(self, sockets: Any) -> Any:
@@ -81,8 +69,8 @@ class _Sends(_OnInner, httpx.BaseTransport):
         if taken is None:
             return response
         assert isinstance(response.stream, httpx.SyncByteStream)
-        copy = _BodyCopy(taken, request, response, watch)
-        recorded = _wrapped(response, _Recorded(response.stream, copy))
+        copy = BodyCopy(taken, request, response, watch)
+        recorded = wrapped(response, Recorded(response.stream, copy))
         if copy.heard is not None:
             from wire.http.links import Link
 
@@ -118,8 +106,8 @@ class _AsyncSends(_OnInner, httpx.AsyncBaseTransport):
         if taken is None:
             return response
         assert isinstance(response.stream, httpx.AsyncByteStream)
-        copy = _BodyCopy(taken, request, response, watch)
-        recorded = _wrapped(response, _AsyncRecorded(response.stream, copy))
+        copy = BodyCopy(taken, request, response, watch)
+        recorded = wrapped(response, AsyncRecorded(response.stream, copy))
         if copy.heard is not None:
             from wire.http.async_links import AsyncLink
 
@@ -137,7 +125,7 @@ class _InUse:
     _deck: Deck
     _take: Callable[[Sent], Played | Plot | Keep | None]
     _sleep: bool
-    _clock: _Clock | None
+    _clock: Clock | None
 
     @classmethod
     def _sharing(cls, other: _InUse) -> Self:
@@ -257,7 +245,7 @@ class Cassette(_InUse, _Sends):
         inner, secrets = sealed_object(inner, "handle_request"), sealed_list(secrets)
         self._inner = _inner(inner, "handle_request", Httpx2Transport, Lanes)
         again = again or f"to record it again, use Cassette({os.fspath(path)!r}, 'rewrite') once"
-        self._sleep, self._clock = sleep, _Clock() if timing else None
+        self._sleep, self._clock = sleep, Clock() if timing else None
         instrument = Instrument(chunks, faults, sleep)
         self._deck = Deck(path, mode_of(mode), match or Match(), again, secrets, redact, instrument)
         self._take = self._deck.take
@@ -289,7 +277,7 @@ class AsyncCassette(_InUse, _AsyncSends):
         self._inner = _inner(inner, "handle_async_request", AsyncHttpx2Transport, AsyncLanes)
         name = os.fspath(path)
         again = again or f"to record it again, use AsyncCassette({name!r}, 'rewrite') once"
-        self._sleep, self._clock = sleep, _Clock() if timing else None
+        self._sleep, self._clock = sleep, Clock() if timing else None
         instrument = Instrument(chunks, faults, sleep)
         self._deck = Deck(path, mode_of(mode), match or Match(), again, secrets, redact, instrument)
         self._take = self._deck.take
@@ -530,156 +518,3 @@ def sent_of(request: httpx.Request, body: bytes) -> Sent:
     if UPGRADE in request.extensions:
         url = session_url(url)
     return Sent(request.method, url, request.headers.multi_items(), body)
-
-
-def _wrapped(
-    response: httpx.Response, stream: httpx.SyncByteStream | httpx.AsyncByteStream
-) -> httpx.Response:
-    # A new object, since a response that was created with its content, as mock transports do it,
-    # never reads its stream.
-    return httpx.Response(
-        response.status_code,
-        headers=response.headers.raw,
-        stream=stream,
-        extensions={**response.extensions},
-    )
-
-
-class _Watch:
-    """Notes when the chunks of one response come."""
-
-    def __init__(self, now: float, started: float) -> None:
-        self._last = now
-        self.timing = Timing(round(started * 1000), [], [])
-
-    def chunk(self, length: int) -> None:
-        """Add a chunk that came now."""
-        self.timing.times.append(self.lap())
-        self.timing.chunks.append(length)
-
-    def lap(self) -> int:
-        """Return the milliseconds since the chunk or message before."""
-        now = time.monotonic()
-        self._last, last = now, self._last
-        return round((now - last) * 1000)
-
-
-class _Clock:
-    """Starts with the first request of a recording."""
-
-    def __init__(self) -> None:
-        self._first: float | None = None
-        self._lock = threading.Lock()
-        new_in_child(self, _lock=threading.Lock)
-
-    def start(self) -> _Watch:
-        """Start the watch of a request that is sent now."""
-        with self._lock:  # else a request could come before the first one
-            now = time.monotonic()
-            if self._first is None:
-                self._first = now
-        return _Watch(now, now - self._first)
-
-
-class _BodyCopy:
-    """Copies the body of one response while the caller reads it, and notes how the body ended."""
-
-    def __init__(
-        self, keep: Keep, request: httpx.Request, response: httpx.Response, watch: _Watch | None
-    ) -> None:
-        self.closed = False
-        self.end: End = "closed by the caller"
-        self._pieces: list[bytes] = []
-        self._keep = keep
-        self._watch = watch
-        self._status, self._headers = response.status_code, response.headers.multi_items()
-        self.heard: Heard | None = None
-        """The messages, of a response that opens a session."""
-        if response.status_code == 101 and UPGRADE in request.extensions:
-            self.heard = Heard(None if watch is None else watch.lap)
-
-    def take(self, data: bytes) -> bytes:
-        """Store the bytes and return them."""
-        self._pieces.append(data)
-        if self._watch is not None:
-            self._watch.chunk(len(data))
-        return data
-
-    def failed(self, cause: Exception) -> None:
-        """Record that reading the body raised `cause`; the first cause counts."""
-        if self.end == "closed by the caller":
-            self.end = next(end for kind, end in _ENDS if isinstance(cause, kind))
-
-    def keep(self) -> CassetteError | None:
-        """Pass the stored body on; return the error of that, if any."""
-        self.closed = True
-        body = b"".join(self._pieces)
-        timing = None if self._watch is None else self._watch.timing
-        return self._keep(self._status, self._headers, body, self.end, timing, self.heard)
-
-
-def _raise_unless_interrupted(problem: CassetteError | None) -> None:
-    """Raise `problem`, unless a cancellation or interrupt is being raised: it must not be lost."""
-    active = sys.exception()
-    if problem is not None and (active is None or isinstance(active, Exception)):
-        raise problem
-
-
-class _Recorded(httpx.SyncByteStream):
-    def __init__(self, body: httpx.SyncByteStream, copy: _BodyCopy) -> None:
-        self._body, self._copy = body, copy
-
-    def __iter__(self) -> Iterator[bytes]:
-        reads = iter(self._body)
-        while True:
-            try:
-                data = next(reads)
-            except StopIteration:
-                self._copy.end = "eof"
-                return
-            except Exception as cause:
-                self._copy.failed(cause)
-                raise
-            yield self._copy.take(data)
-
-    def close(self) -> None:
-        if self._copy.closed:
-            return
-        problem = self._copy.keep()
-        try:
-            self._body.close()
-        finally:
-            _raise_unless_interrupted(problem)
-
-
-class _AsyncRecorded(httpx.AsyncByteStream):
-    """Is its own iterator, since trio warns of an async generator that is not closed."""
-
-    def __init__(self, body: httpx.AsyncByteStream, copy: _BodyCopy) -> None:
-        self._body, self._reads, self._copy = body, aiter(body), copy
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return self
-
-    async def __anext__(self) -> bytes:
-        try:
-            return self._copy.take(await anext(self._reads))
-        except StopAsyncIteration:
-            if self._copy.end == "closed by the caller":
-                self._copy.end = "eof"
-            raise
-        except Exception as cause:
-            self._copy.failed(cause)
-            raise
-
-    async def aclose(self) -> None:
-        if self._copy.closed:
-            return
-        problem = self._copy.keep()
-        try:
-            for each in (self._reads, self._body):
-                close = getattr(each, "aclose", None)
-                if close is not None:
-                    await close()
-        finally:
-            _raise_unless_interrupted(problem)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import msgspec
+from msgspec import UNSET
 
 from wire.core.decoders import decoder
 from wire.core.errors import CassetteError
@@ -203,7 +204,8 @@ def _fault(kind: Any, raw: bytes, path: Path) -> Iterator[tuple[Path, Path, Faul
 def _incomplete(cassette: CassetteFile, name: str, lines: _Lines) -> Iterator[Finding]:
     for index, interaction in enumerate(cassette.interactions):
         end = interaction.response.end
-        if end != "eof":
+        is_left = interaction.messages is not UNSET and end == "closed by the caller"
+        if end != "eof" and not is_left:  # a program ends its session
             path = f"$.interactions[{index}].response.end"
             yield Finding(
                 name,

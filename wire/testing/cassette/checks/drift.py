@@ -41,9 +41,10 @@ class Drift(NamedTuple):
     """One thing in an interaction that the types of its wire do not know."""
 
     place: str
-    """`request`, `response`, or an event of the response such as `response event 3`."""
+    """`request`, `response`, an event of the response such as `response event 3`, or a message of a
+    session, such as `sent message 0` or `received message 1`."""
     path: str
-    """JSON path in the body or in the data of the event."""
+    """JSON path in the body, in the data of the event or in the message."""
     kind: Literal["key", "type", "value", "body"]
     """`key`: an unknown key. `type`: a known key with a value of another type. `value`: an unknown
     enum value. `body`: a body that is not a JSON object, or is nested too deeply to be read.
@@ -60,6 +61,8 @@ class Drift(NamedTuple):
 
 _OF_LINES = ("MessageBatchResult", "ChatResponse", "GenerateResponse", "Progress")
 """Structs of bodies with one JSON object a line."""
+_SPELLED = ("gemini", "gemini.live")
+"""Wires whose server accepts several spellings of a key."""
 _WORDS = {
     "key": "unknown key with the value",
     "type": "another type than the known one",
@@ -83,6 +86,8 @@ def drift(interaction: Interaction) -> list[Drift]:
         # Chat completions and Responses have one struct for errors.
         shared = endpoint.wire.partition(".")[0]
         endpoint = Endpoint(shared, "", ERRORS.get(shared, "ErrorBody"))
+    if interaction.messages is not UNSET:
+        found += _in_messages(interaction.messages, endpoint)
     event = endpoint.event or endpoint.answer
     found += _in_body("response", response.body, endpoint, endpoint.answer, event)
     together: dict[tuple[str, str, str, str], Drift] = {}
@@ -93,6 +98,19 @@ def drift(interaction: Interaction) -> list[Drift]:
         first = together.setdefault(key, each._replace(times=0))
         together[key] = first._replace(times=first.times + 1)
     return list(together.values())
+
+
+def _in_messages(messages: Iterable[Message], endpoint: Endpoint) -> Iterator[Drift]:
+    """Yield what the messages of a session have that the structs of the endpoint do not know."""
+    for number, message in enumerate(messages):
+        is_sent = message.direction == "sent"
+        kind = endpoint.struct(endpoint.request if is_sent else endpoint.answer)
+        assert kind is not None
+        place, data = f"{message.direction} message {number}", body_bytes(message.body)
+        for each in _in_object(place, data, "$", endpoint, kind, is_request=is_sent):
+            # The type of a request of Responses is no field of its struct, which HTTP has too.
+            if not (is_sent and each[1:3] == ("$.type", "key")):
+                yield each
 
 
 def _in_body(
@@ -134,7 +152,7 @@ def _in_object(
     is_request: bool = False,
 ) -> Iterator[Drift]:
     misfits: set[str] = set()
-    known = _known_values()[endpoint.wire]
+    known = _known_values().get(endpoint.wire, {})  # those of sessions are in no inventory
     try:
         struct = _decoded(data, endpoint, kind, is_request=is_request)
         values = list(_values(struct, "", known, plain(data), misfits))
@@ -142,7 +160,7 @@ def _in_object(
     except (Unreadable, LimitError, RecursionError):
         yield Drift(place, root, "body", _shown(data.decode("utf-8", "replace")))
         return
-    if endpoint.wire == "gemini" and is_request:  # Google's server takes `object` for `OBJECT`
+    if endpoint.wire in _SPELLED and is_request:  # Google's server takes `object` for `OBJECT`
         upper = frozenset(text.upper() for texts in known.values() for text in texts)
         values = [each for each in values if each[1].upper() not in upper]
     for path, value in keys:
@@ -154,7 +172,7 @@ def _in_object(
 def _decoded(
     data: bytes, endpoint: Endpoint, kind: type[WireStruct], *, is_request: bool
 ) -> WireStruct:
-    if endpoint.wire == "gemini" and is_request:
+    if endpoint.wire in _SPELLED and is_request:
         from wire.gemini.decode import decode  # reads the spellings that Google's server accepts
 
         try:

@@ -28,8 +28,8 @@ closed before the announced end. `timeout`: no byte arrived in time. `closed by 
 caller stopped reading. Replay raises after the last byte unless it is `eof` (C-04, C-05).
 
 Of a session, `eof`: the server closed it, with the code in `close`. `cut`: the connection ended
-without a close, or by bytes that are no message. `timeout`: the server was silent for too long. `closed by the caller`: the program
-left it."""
+without a close, or by bytes that are no message. `timeout`: the server was silent for too long.
+`closed by the caller`: the program left it."""
 
 Direction = Literal["sent", "received"]
 """Who sent a message of a session. `sent`: the client. `received`: the server."""

@@ -22,7 +22,8 @@ from wire.core.secret_fields import masked_body
 from wire.testing.cassette.format.bodies import event_bytes
 from wire.testing.cassette.format.file import load
 from wire.testing.cassette.format.structs import Body, Event, Interaction
-from wire.testing.cassette.views.conversation import conversation, readable
+from wire.testing.cassette.views.conversation import conversation
+from wire.testing.cassette.views.readable import readable
 
 # The caller chooses a `custom_id`.
 _ID = re.compile(r"id|(?!custom_id).*_id|.*[a-z]Id|uuid|system_fingerprint")
