@@ -152,7 +152,10 @@ class AsyncSocket(ForTasks, SocketState[Sent, Received]):
     async def aclose(self) -> None:
         """End the session, from any task. A task that waits for events gets the end."""
         if self._left():
-            await self._link.close()
+            try:
+                await self._link.close()
+            finally:
+                self._tell_end()
 
     async def _message(self) -> bytes | None:
         if self._is_heard:

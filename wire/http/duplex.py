@@ -65,15 +65,18 @@ class SocketState(Generic[Sent, Received]):
     def _encoded(self, event: Sent) -> bytes:
         message = self._call.encode(event)
         self._attempt.account.sent += len(message)
+        self._attempt.account.sent_events += 1
         return message
 
     def _decoded(self, message: bytes) -> Received:
         attempt, account = self._attempt, self._attempt.account
         account.received += len(message)
         account.events += 1
-        if account.first_event is None:
-            account.first_event = attempt.elapsed
         try:
+            if account.first_event is None:
+                account.first_event = attempt.elapsed
+                if attempt.around is not None:
+                    attempt.around.first_event(attempt)
             received: Received = self._call.parse(message)
         except WireError as error:
             raise self._failed(error) from error.__cause__
@@ -126,9 +129,15 @@ class SocketState(Generic[Sent, Received]):
             return False
         self._closed = True
         self.account.seconds = self._attempt.elapsed
-        error = self._error or self._websocket.error
-        self._attempt._log_end("failed" if error else "answered", error=error)
         return True
+
+    def _tell_end(self) -> None:
+        """Report the end to the log and to the functions of `around=`, whose errors it raises."""
+        attempt, error = self._attempt, self._error or self._websocket.error
+        if attempt.around is not None:
+            attempt.around.session_ended(attempt, error)
+        else:
+            attempt._log_end("failed" if error else "answered", error=error)
 
 
 def second_listener() -> ConfigurationError:

@@ -177,11 +177,16 @@ class Socket(ForThreads, SocketState[Sent, Received]):
     def close(self) -> None:
         """End the session, from any thread. A thread that waits for events gets the end."""
         mine = (threading.get_ident(),)
-        if self._left():
-            self._link.stop()
-        if self._listener.setdefault(None, mine) is mine:
-            self._link.end()  # otherwise the thread that listens closes the connection
-            self._listener.clear()
+        left = self._left()
+        try:
+            if left:
+                self._link.stop()
+            if self._listener.setdefault(None, mine) is mine:
+                self._link.end()  # otherwise the thread that listens closes the connection
+                self._listener.clear()
+        finally:
+            if left:
+                self._tell_end()
 
     def _message(self) -> bytes | None:
         mine = (threading.get_ident(),)

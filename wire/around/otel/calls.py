@@ -63,7 +63,9 @@ class TracedCall:
             self._common["gen_ai.operation.name"] = self._operation
         if model:
             self._common["gen_ai.request.model"] = model
-        name = f"{self._operation} {model}".strip() or call.method
+        # The conventions have no name for a session.
+        operation = "session" if outgoing.is_session else self._operation
+        name = f"{operation} {model}".strip() or call.method
         self._span: Span = tracer.start_span(
             name, kind=SpanKind.CLIENT, attributes={**self._common, "wire.provider": provider}
         )
@@ -133,6 +135,15 @@ class TracedCall:
             span.set_attribute("wire.attempts", account.attempts)
             if account.request_id:
                 span.set_attribute("wire.request_id", account.request_id)
+            if self._outgoing.is_session:
+                span.set_attributes(
+                    {
+                        "wire.session.messages_sent": account.sent_events,
+                        "wire.session.messages_received": account.events,
+                        "wire.session.bytes_sent": account.sent,
+                        "wire.session.bytes_received": account.received,
+                    }
+                )
             if self._names.first_chunk and account.first_event is not None:
                 span.set_attribute(self._names.first_chunk, account.first_event)
         if isinstance(moment, CallEnded) and isinstance(moment.result, Reply):
