@@ -40,11 +40,11 @@ class Heard:
 
     def sent(self, message: bytes) -> None:
         """Note a message of the client."""
-        self._note("sent", message, is_text=True)
+        self.note("sent", message, is_text=True)
 
     def received(self, message: bytes, *, is_text: bool) -> None:
         """Note a message of the server."""
-        self._note("received", message, is_text=is_text)
+        self.note("received", message, is_text=is_text)
 
     def closed(self, code: int, reason: str) -> None:
         """Note that the server closed the session."""
@@ -55,7 +55,8 @@ class Heard:
         if self.end == "closed by the caller":
             self.end = how
 
-    def _note(self, direction: Direction, message: bytes, *, is_text: bool) -> None:
+    def note(self, direction: Direction, message: bytes, *, is_text: bool) -> None:
+        """Note a message."""
         after = UNSET if self._lap is None else self._lap()
         self.messages.append(HeardMessage(direction, message, is_text, after))
 

@@ -123,16 +123,30 @@ class Player:
             reason = (
                 f"it is recorded {times} time{'s' if times > 1 else ''}, and each was played once"
             )
-        elif (near := closest(request, self._recorded, played := self._used_up())) is not None:
-            index, differences = near
-            state = " (already played)" if index in played else ""
-            reason = (
-                f"the closest is {self._labels[index]}{state}, different in {listed(differences)}"
-            )
+        elif places := self._of_kind(sent):
+            used = self._used_up()
+            played = {number for number, place in enumerate(places) if place in used}
+            near = closest(request, [self._recorded[place] for place in places], played)
+            assert near is not None
+            number, differences = near
+            state = " (already played)" if number in played else ""
+            label = self._labels[places[number]]
+            reason = f"the closest is {label}{state}, different in {listed(differences)}"
+        elif self._recorded:
+            what = "no session" if is_session(sent.url) else "sessions over WebSocket only"
+            reason = f"the cassette has {what}"
         else:
             reason = "the cassette is empty"
         problem = f"{self._name}: no recorded response to {sent.shown}: {reason}"
         return mismatch(sent, problem, self._again, differences)
+
+    def _of_kind(self, sent: Sent) -> list[int]:
+        """Return the recorded sessions for a session, and the other interactions for a call."""
+        return [
+            index
+            for index, each in enumerate(self._interactions)
+            if is_session(each.request.url) == is_session(sent.url)
+        ]
 
     def _used_up(self) -> set[int]:
         """Return the interactions that cannot be played again."""

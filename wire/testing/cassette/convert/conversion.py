@@ -25,7 +25,7 @@ from wire.testing.cassette.format.kept_headers import kept_url, request_headers,
 from wire.testing.cassette.format.redaction import NO_REDACTION
 from wire.testing.cassette.format.structs import Interaction, Request
 from wire.testing.cassette.leaks import Known
-from wire.testing.cassette.recorder import response_of
+from wire.testing.cassette.recorder import response_of, with_session
 
 Format = Literal["wire", "vcr", "har"]
 
@@ -224,7 +224,12 @@ def _interaction(exchange: Exchange, notes: Notes) -> Interaction:
     )
     if redacted.paths or response.redacted:
         notes.add("credentials in fields of bodies are replaced by [redacted]")
-    return Interaction(request=request, response=response)
+    interaction = Interaction(request=request, response=response)
+    if exchange.heard is not None:
+        interaction = with_session(interaction, exchange.heard, NO_REDACTION)
+        if interaction.request.redacted or interaction.response.redacted:
+            notes.add("credentials in fields of messages are replaced by [redacted]")
+    return interaction
 
 
 def _check_headers(exchange: Exchange, owner: str, kept: dict[str, str]) -> None:
@@ -283,6 +288,9 @@ def _learn(exchange: Exchange, known: Known) -> None:
         _url_without_placeholders(exchange.sent.url),
         [(name, value) for name, value in pairs if not _is_placeholder(value)],
     )
+    for each in exchange.heard.messages if exchange.heard is not None else ():
+        if each.direction == "sent":
+            known.learn_request(exchange.sent.url, (), each.data)
 
 
 def _is_placeholder(value: str) -> bool:

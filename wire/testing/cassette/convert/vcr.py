@@ -88,7 +88,11 @@ def write_vcr(interactions: Iterable[Interaction], notes: Notes) -> str:
     Raises `CassetteError` if PyYAML is not installed.
     """
     yaml = pyyaml()
-    written = [_written(each, notes) for each in interactions]
+    interactions = list(interactions)
+    calls = [each for each in interactions if each.messages is UNSET]
+    if sessions := len(interactions) - len(calls):
+        notes.add("a session over WebSocket: not converted, the format has none", sessions)
+    written = [_written(each, notes) for each in calls]
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     text: str = yaml.dump({"interactions": written, "version": 1}, Dumper=dumper)
     return text

@@ -40,17 +40,26 @@ def said(messages: Iterable[Message]) -> list[Said]:
     times = list(itertools.accumulate(each.after or 0 for each in messages))
     found: list[Said] = []
     for each, at in zip(messages, times, strict=True):
-        body = readable(each.body, {})
+        value = json_of(each.body)
+        body = value if value is not UNSET else _unreadable(each.body)
         found.append(
             Said(
                 direction=each.direction,
                 at=at if timed else UNSET,
-                name=_name(body),
+                name=_name(value),
                 binary=each.binary,
-                body="" if body is UNSET else body,
+                body=body,
             )
         )
     return found
+
+
+def _unreadable(body: Body | UnsetType) -> Any:
+    """Return the text of a message that is not JSON, or size and digest of its bytes."""
+    data = body_bytes(body)
+    if body is not UNSET and body.base64 is not UNSET:
+        return {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    return data.decode("utf-8", "replace")
 
 
 def _name(body: Any) -> str:

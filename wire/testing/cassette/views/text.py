@@ -118,10 +118,8 @@ def outcome_facts(exchange: Exchange) -> list[str]:
     if exchange.events:
         facts.append(f"{exchange.events} event{'' if exchange.events == 1 else 's'}")
     if exchange.messages is not UNSET:
-        facts += [
-            f"{sum(each.direction == way for each in exchange.messages):,} messages {way}"
-            for way in ("sent", "received")
-        ]
+        sent = sum(each.direction == "sent" for each in exchange.messages)
+        facts.append(f"messages: {sent:,} sent, {len(exchange.messages) - sent:,} received")
     if exchange.close is not UNSET:
         facts.append(f"closed by the server with {exchange.close.code}")
     return [fact for fact in facts if fact]
