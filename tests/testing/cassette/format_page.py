@@ -106,6 +106,50 @@ of what is in the file. The indentation and the order of keys do not matter when
 loaded. A key that is unknown or occurs twice, a value of a wrong type and a file that is not JSON
 raise `CassetteError` with the file, the line and the JSON path.
 
+## Sessions
+
+A session over a WebSocket is one interaction: the request that opened it, whose URL begins with
+`wss:`, the response with status 101, and `messages` in both directions, in the order in which the
+client sent and received them.
+
+```json
+{
+  "request": {
+    "method": "GET",
+    "url": "wss://api.openai.com/v1/realtime?model=gpt-realtime"
+  },
+  "response": {
+    "status": 101,
+    "close": {
+      "code": 1000
+    },
+    "end": "eof"
+  },
+  "messages": [
+    {
+      "direction": "received",
+      "body": {
+        "json": {
+          "type": "session.created"
+        }
+      }
+    },
+    {
+      "direction": "sent",
+      "body": {
+        "json": {
+          "type": "response.create"
+        }
+      }
+    }
+  ]
+}
+```
+
+A session that the server closed has its `close`; one that ended otherwise has none, and `end` tells
+how. Earlier releases refuse a file with a session, since they do not know its keys; files without
+one have not changed.
+
 ## Side files
 
 Binary content of more than 4 KiB is in a file of its own, in the folder beside the cassette whose
@@ -187,6 +231,7 @@ def page() -> str:
     parts.append("## Values\n\n")
     for name, text in (
         ("end", _text_of(structs, "End")),
+        ("direction", _text_of(structs, "Direction")),
         ("framing", _text_of(structs, "Framing")),
         ("layout", _text_of(json_style, "OneLineLayout") + " " + _text_of(json_style, "Layout")),
         ("escapes", _text_of(json_style, "Escapes")),

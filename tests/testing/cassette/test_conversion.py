@@ -363,7 +363,7 @@ interactions:
 @joined(
     ("request_", "response", "reason"),
     [
-        ({}, {"status": 101}, "a WebSocket"),
+        ({}, {"status": 101}, "a WebSocket without its messages"),
         ({}, {"status": 0}, "it got no response"),
         ({"url": "data:text/plain,a"}, {}, "its URL is not http or https"),
         (

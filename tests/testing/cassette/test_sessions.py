@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import queue
 import re
 import threading
@@ -17,12 +18,16 @@ import pytest
 
 pytest.importorskip("websockets", reason="websockets is in the extra `live`")
 
+import wire
 from tests.http.drive import EVERY, Drive
 from tests.http.frames import Peer, close, frame, served, text
 from tests.http.loopback import loopback, whole
-from wire import AsyncClient, Limits, SocketCall, Timeouts, errors
+from wire import AsyncClient, Client, Limits, SocketCall, Timeouts, errors
 from wire.openai import realtime, responses
-from wire.testing import AsyncCassette, Cassette, Match
+from wire.testing import AsyncCassette, Cache, Cassette, Match, sweep
+from wire.testing.cassette.format.file import load
+from wire.testing.cassette.format.sent import Sent
+from wire.testing.cassette.player import Player
 
 CALL = responses.socket()
 RAW = msgspec.structs.replace(CALL, parse=bytes)
@@ -617,3 +622,74 @@ def test_faults_break_a_session_or_refuse_it(drive: Drive, tmp_path: Path) -> No
     assert played(drive, path, url, faults="503; attempt=1")[0] == ["greeting", *NAMES]
     with pytest.raises(errors.ConfigurationError, match="drop is not for sessions"):
         played(drive, path, url, faults="drop")
+
+
+# --- what else uses cassettes ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("backend", ["sync", "asyncio", "trio"])
+def test_a_block_records_sessions_of_clients_without_a_transport(
+    backend: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "s.cassette.json"
+
+    def run(url: str, mode: str) -> list[str]:
+        options: dict[str, Any] = {"api_key": "fake-key", "base_url": url}
+        with wire.record(path, mode) as cassette:
+            if backend == "sync":
+                with Client("openai", **options) as client, client.connect(CALL) as socket:
+                    socket.send(asked("one"))
+                    got = [next(socket.events()) for _ in range(2)]
+            else:
+
+                async def main() -> list[Any]:
+                    async with AsyncClient("openai", **options) as client:
+                        async with client.connect(CALL) as socket:
+                            await socket.send(asked("one"))
+                            return [await anext(socket.events()) for _ in range(2)]
+
+                got = anyio.run(main, backend=backend)
+        assert cassette.unplayed == []
+        return [each.type for each in got]
+
+    with loopback(served(echo)) as server:
+        url = f"{server.url}/v1"
+        live = run(url, "rewrite")
+    assert run(url, "none") == live == ["greeting", "response.output_text.delta"]
+
+
+def test_calls_and_sessions_of_one_cassette_are_kept_apart(tmp_path: Path) -> None:
+    path, drive = tmp_path / "s.cassette.json", Drive("sync")
+    url = recorded(drive, path)
+    sent = Sent("GET", f"{url}/responses", [], b"")
+    player = Player(load(path.read_bytes(), "s").interactions, Match(), "s", "")
+    assert player.take(sent) is None
+    assert "the cassette has sessions over WebSocket only" in str(player.unmatched(sent))
+    with pytest.raises(
+        errors.CassetteError, match=r"interactions\[0\] is a session over WebSocket"
+    ):
+        sweep(path, lambda http: None)
+
+
+def test_a_cache_passes_sessions_on(tmp_path: Path) -> None:
+    drive, folder = Drive("sync"), tmp_path / "cache"
+    with loopback(served(echo)) as server:
+        got = session(drive, Cache(folder), f"{server.url}/v1", talk)
+    assert got == ["greeting", *NAMES]
+    assert not folder.exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_forked_child_plays_its_own_session(tmp_path: Path) -> None:
+    path, drive = tmp_path / "s.cassette.json", Drive("sync")
+    url = recorded(drive, path)
+    with Client("openai", api_key="fake-key", base_url=url, http=Cassette(path)) as client:
+        with client.connect(CALL) as socket:
+            with socket._link._changed:  # as another thread of the parent may hold it
+                pid = os.fork()
+                if not pid:
+                    socket.send(asked("one"))
+                    got = [next(socket.events()).type for _ in range(2)]
+                    os._exit(0 if got == ["greeting", "response.output_text.delta"] else 1)
+            assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+            assert next(socket.events()).type == "greeting"

@@ -28,6 +28,7 @@ from wire.testing.cassette.format.file_position import (
     refuse_deep,
     shown,
 )
+from wire.testing.cassette.format.sent import is_session
 from wire.testing.cassette.format.structs import VERSION, CassetteFile
 from wire.testing.cassette.matching import Match
 
@@ -228,7 +229,7 @@ def _repeated(cassette: CassetteFile, name: str, lines: _Lines) -> Iterator[Find
         compared = match.compared(
             request.method, request.url, body_bytes(request.body), content_type
         )
-        equal[compared.key].append(index)
+        equal[f"{is_session(request.url)} {compared.key}"].append(index)
     for first, *others in equal.values():
         for index in others:
             yield Finding(
