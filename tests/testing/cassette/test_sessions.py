@@ -348,6 +348,26 @@ def test_values_and_credentials_in_messages_are_redacted(tmp_path: Path) -> None
     assert played(drive, path, url, lambda door: work(door, "u-2"))[0] == "[redacted]"
 
 
+def test_a_credential_in_a_sent_message_that_the_server_repeats_is_not_written(
+    tmp_path: Path,
+) -> None:
+    path, drive = tmp_path / "s.cassette.json", Drive("sync")
+    tool = responses.Tool(type="mcp", server_label="s", authorization="fake-token-of-tool")
+
+    def work(door: Any) -> None:
+        with door.connect(CALL) as socket:
+            socket.send(msgspec.structs.replace(asked("Hi"), tools=[tool]))
+            socket.next()
+
+    def script(peer: Peer) -> None:
+        message = peer.message()
+        peer.send(text({"type": "x", "delta": message["tools"][0]["authorization"]}))
+
+    with pytest.raises(errors.CassetteError, match="a credential in the request's body is in"):
+        recorded(drive, path, work, script)
+    assert not path.exists()
+
+
 # --- what is played -------------------------------------------------------------------------------
 
 
