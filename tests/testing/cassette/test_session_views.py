@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from wire.errors import CassetteError
+from wire.testing import Snapshots
 from wire.testing.cassette.checks.checking import check
 from wire.testing.cassette.checks.drift import drift
 from wire.testing.cassette.convert.conversion import convert
@@ -247,6 +248,23 @@ def test_a_comparison_names_the_message_that_differs() -> None:
         "messages[3] $",
         "close",
         "end",
+    ]
+
+
+def test_snapshots_have_the_messages_with_stable_ids(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    ids = [
+        {"direction": "received", "body": {"json": {"type": "a", "id": "item_81"}}},
+        {"direction": "sent", "body": {"json": {"type": "b", "item_id": "item_81"}}},
+        {"direction": "received", "body": {"text": ["tide"]}},
+    ]
+    path.write_text(text(ids), "utf-8")
+    assert Snapshots(path).messages == [
+        [
+            {"direction": "received", "body": {"type": "a", "id": "<id:1>"}},
+            {"direction": "sent", "body": {"type": "b", "item_id": "<id:1>"}},
+            {"direction": "received", "body": "tide"},
+        ]
     ]
 
 

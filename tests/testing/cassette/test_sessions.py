@@ -20,14 +20,16 @@ pytest.importorskip("websockets", reason="websockets is in the extra `live`")
 
 import wire
 from tests.http.drive import EVERY, Drive
-from tests.http.frames import Peer, close, frame, served, text
+from tests.http.frames import Peer, accepted, close, frame, served, text
 from tests.http.loopback import loopback, whole
 from wire import AsyncClient, Client, Limits, SocketCall, Timeouts, errors
 from wire.openai import realtime, responses
 from wire.testing import AsyncCassette, Cache, Cassette, Match, sweep
+from wire.testing.cassette import played_links
 from wire.testing.cassette.format.file import load
 from wire.testing.cassette.format.sent import Sent
 from wire.testing.cassette.player import Player
+from wire.testing.emulator import Emulator
 
 CALL = responses.socket()
 RAW = msgspec.structs.replace(CALL, parse=bytes)
@@ -236,6 +238,26 @@ def test_a_refused_session_is_recorded_and_played(drive: Drive, tmp_path: Path) 
     [found] = interactions(path)
     assert (found["response"]["status"], "messages" in found) == (404, False)
     assert found["request"]["url"].startswith("ws:")
+    played(drive, path, url, work)
+
+
+@pytest.mark.parametrize("drive", EVERY)
+def test_an_answer_that_opens_no_websocket_is_recorded_and_played(
+    drive: Drive, tmp_path: Path
+) -> None:
+    path = tmp_path / "s.cassette.json"
+
+    def script(number: int, request: bytes) -> list[Any]:
+        return [accepted(request).replace(b"Accept: ", b"Accept: x"), "hold"]
+
+    def work(door: Any) -> None:
+        with pytest.raises(errors.StreamInvalid, match="no WebSocket: "):
+            door.connect(CALL).__enter__()
+
+    with loopback(script) as server:
+        url = f"{server.url}/v1"
+        session(drive, cassette(drive, path, "rewrite"), url, work)
+    assert "messages" not in interactions(path)[0]
     played(drive, path, url, work)
 
 
@@ -466,6 +488,26 @@ def test_a_program_that_waits_for_more_than_was_recorded_is_told(
     played(drive, path, url, work, client={"timeouts": Timeouts(idle=0.1)})
 
 
+@pytest.mark.parametrize("drive", EVERY)
+def test_a_client_without_a_clock_does_not_wait_for_ever(
+    drive: Drive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(played_links, "_LONGEST", 0.05)
+    path = tmp_path / "s.cassette.json"
+    url = recorded(drive, path)
+    slow = json.loads(path.read_text("utf-8"))
+    slow["interactions"][0]["messages"][0]["after"] = 120  # longer than that, but it comes
+    path.write_text(json.dumps(slow), "utf-8")
+
+    def work(door: Any) -> None:
+        with door.connect(CALL) as socket:
+            assert socket.next().type == "greeting"
+            with pytest.raises(errors.CassetteError, match="the program has not sent that"):
+                socket.next()
+
+    played(drive, path, url, work, client={"timeouts": None}, sleep=True)
+
+
 def test_a_thread_that_listens_gets_what_others_send_for_and_the_end(tmp_path: Path) -> None:
     path, drive = tmp_path / "s.cassette.json", Drive("sync")
 
@@ -685,9 +727,7 @@ def test_calls_and_sessions_of_one_cassette_are_kept_apart(tmp_path: Path) -> No
     player = Player(load(path.read_bytes(), "s").interactions, Match(), "s", "")
     assert player.take(sent) is None
     assert "the cassette has sessions over WebSocket only" in str(player.unmatched(sent))
-    with pytest.raises(
-        errors.CassetteError, match=r"interactions\[0\] is a session over WebSocket"
-    ):
+    with pytest.raises(errors.CassetteError, match="is a session over WebSocket"):
         sweep(path, lambda http: None)
 
 
@@ -713,3 +753,34 @@ def test_a_forked_child_plays_its_own_session(tmp_path: Path) -> None:  # R-42
                     os._exit(0 if got == ["greeting", "response.output_text.delta"] else 1)
             assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
             assert next(socket.events()).type == "greeting"
+
+
+def test_the_emulator_plays_no_sessions_of_cassettes_and_says_so(tmp_path: Path) -> None:
+    path, drive = tmp_path / "s.cassette.json", Drive("sync")
+    recorded(drive, path)
+    with pytest.raises(errors.CassetteError, match="is a session over WebSocket"):
+        Emulator(path)
+
+
+@pytest.mark.parametrize("drive", EVERY)
+def test_the_fixture_is_played(drive: Drive) -> None:
+    path = Path(__file__).parents[2] / "fixtures" / "cassettes" / "session.cassette.json"
+    raw = msgspec.structs.replace(realtime.socket("gpt-realtime"), encode=bytes, parse=bytes)
+
+    def work(door: Any) -> list[bytes]:
+        with door.connect(raw) as socket:
+            got = [socket.next()]
+            prompt = {"id": "mine"}
+            session = {"prompt": prompt, "type": "realtime"}
+            socket.send(json.dumps({"session": session, "type": "session.update"}).encode())
+            got.append(socket.next())
+            socket.send(b"no JSON\nin two lines")
+            got += [socket.next(), socket.next()]
+            with pytest.raises(errors.ServerError, match="The session failed"):
+                socket.next()
+        return got
+
+    http = cassette(drive, path)
+    got = drive.session(work, provider="openai", http=http)
+    assert got[1:] == [b'{"type":"session.updated"}', b"\xff\xfe", b""]
+    http.check_all_played()

@@ -38,6 +38,16 @@ def wrapped(
     )
 
 
+def opens_session(request: httpx.Request, response: httpx.Response) -> bool:
+    """Return whether a response opens the session that its request asks for."""
+    if response.status_code != 101 or UPGRADE not in request.extensions:
+        return False
+    from wire.http.websocket import handshake_problem  # few programs open sessions
+
+    key: str = request.extensions[UPGRADE]
+    return not handshake_problem(key, response.status_code, response.headers)
+
+
 class Watch:
     """Notes when the chunks of one response come."""
 
@@ -88,7 +98,7 @@ class BodyCopy:
         self._status, self._headers = response.status_code, response.headers.multi_items()
         self.heard: Heard | None = None
         """The messages, of a response that opens a session."""
-        if response.status_code == 101 and UPGRADE in request.extensions:
+        if opens_session(request, response):
             self.heard = Heard(None if watch is None else watch.lap)
 
     def take(self, data: bytes) -> bytes:

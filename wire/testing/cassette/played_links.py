@@ -7,6 +7,7 @@ of its own, and sends nothing for half of its idle clock, gets an error that nam
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from typing import Any
@@ -85,7 +86,7 @@ class _Playing:
         return asked
 
     def _ask(self) -> None:
-        if self._wait() == float("inf"):
+        if self._wait() == math.inf:
             raise self._plot.stuck()
         self._is_asked = True
 
@@ -110,7 +111,7 @@ class PlayedLink(_Playing):
                     return True
                 left = ends - time.monotonic()
                 if left <= 0:
-                    if seconds > _LONGEST and wait > _LONGEST:
+                    if seconds > _LONGEST and wait == math.inf:
                         raise self._plot.stuck()
                     return False
                 self._changed.wait(min(wait, left))
@@ -157,7 +158,7 @@ class AsyncPlayedLink(_Playing):
                 return True
             left = ends - time.monotonic()
             if left <= 0:
-                if seconds > _LONGEST and wait > _LONGEST:
+                if seconds > _LONGEST and wait == math.inf:
                     raise self._plot.stuck()
                 return False
             with anyio.move_on_after(min(wait, left)):

@@ -123,9 +123,18 @@ class Snapshots:
         self.replies: list[Any] = []
         """For each request for a reply: role and parts of the folded message, why it stopped and
         the error; `None` for another request."""
+        self.messages: list[list[Any]] = []
+        """For each session its messages, each with its direction and its JSON or text; any other
+        interaction has none."""
         for each, exchange in zip(interactions, conversation(interactions).exchanges, strict=True):
             self.requests.append(stable.value(_request(each)))
             self.events.append([stable.value(event) for event in events_of(each.response.body)])
+            self.messages.append(
+                [
+                    {"direction": said.direction, "body": stable.value(said.body)}
+                    for said in exchange.messages or ()
+                ]
+            )
             reply = {
                 name: getattr(exchange, name)
                 for name in ("reply", "stop", "error")
