@@ -15,7 +15,7 @@ from tests.http.drive import EVERY, Drive
 from tests.http.frames import Peer, accepted, close, served, text
 from tests.http.loopback import loopback, whole
 from tests.telemetry import Telemetry
-from wire import errors
+from wire import Pace, Timeouts, errors
 from wire.around import Around, Change, FirstEvent, Give, Outgoing
 from wire.openai import realtime
 from wire.openai.realtime import ClientEvent
@@ -177,3 +177,19 @@ def test_a_session_is_one_line_of_the_log(
     assert (facts["outcome"], facts["model"], facts["events"]) == ("answered", "gpt-realtime", 2)
     assert facts["sent_events"] == 1
     assert "1 message sent" in record.getMessage()
+
+
+@pytest.mark.parametrize("drive", EVERY)
+def test_a_session_holds_a_place_of_the_pace_until_its_end(drive: Drive) -> None:
+    pace = Pace(concurrent=1)
+    short = msgspec.structs.replace(CALL, timeouts=Timeouts(total=0.2))
+
+    def work(door: Any) -> None:
+        with door.connect(CALL) as socket:
+            socket.next()
+            with pytest.raises(errors.TotalClock, match="waited for its turn"):
+                door.connect(short).__enter__()
+        with door.connect(CALL) as socket:
+            assert socket.next().type == "session.created"
+
+    session(drive, work, around=pace)
