@@ -29,7 +29,8 @@ from wire.core.errors import CassetteError
 from wire.core.files import read_whole
 from wire.testing import Record, sweep
 from wire.testing.cassette.format.bodies import body_bytes, read_body
-from wire.testing.cassette.format.file import Interaction, Request, Response, dump, load
+from wire.testing.cassette.format.file import dump, load
+from wire.testing.cassette.format.structs import Interaction, Request, Response
 
 FILES, FOLDER_BYTES = 1413, 157_000_000
 """Number and size of the cassettes of the largest project known to keep them."""

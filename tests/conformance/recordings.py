@@ -23,7 +23,8 @@ from wire.providers import owner_of
 from wire.testing import Replay
 from wire.testing.cassette.convert.conversion import NothingToConvert, convert
 from wire.testing.cassette.format.bodies import body_bytes
-from wire.testing.cassette.format.file import Interaction, load
+from wire.testing.cassette.format.file import load
+from wire.testing.cassette.format.structs import Interaction
 
 _SUFFIXES = (".yaml", ".yml", ".json", ".har", ".yaml.gz")
 

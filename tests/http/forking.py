@@ -45,12 +45,12 @@ from wire.http.lanes import Lanes
 from wire.pipeline import environment
 from wire.pipeline.context import Context
 from wire.pipeline.workspace import Workspace
+from wire.testing.cassette.copying import Clock
 from wire.testing.cassette.format.sent import Sent
 from wire.testing.cassette.instrument import Instrument
 from wire.testing.cassette.matching import Match
 from wire.testing.cassette.player import Player
 from wire.testing.cassette.recorder import Recorder
-from wire.testing.cassette.transports import _Clock
 from wire.testing.emulator import Emulator
 
 CALLS = 30
@@ -187,7 +187,7 @@ def locks(url: str) -> Any:
     emulator = Emulator()
     context = Context({"port": "child"})
     signal = Signal()
-    clock, instrument = _Clock(), Instrument(faults="500")
+    clock, instrument = Clock(), Instrument(faults="500")
     sent = Sent("GET", url, [], b"")
     budget = retry.RetryBudget(100)
 

@@ -214,6 +214,7 @@ def test_each_record_has_its_facts_as_fields(
         "waited": 0.0,
         "first_event": None,
         "events": 0,
+        "sent_events": 0,
         "sent": len(CALL.body),
         "received": call["received"],
         "request_id": "req_1",

@@ -36,6 +36,12 @@ A `WireError` that a generator raises refuses the call, or replaces its error; a
 hears no more of the call. A generator that is left at a `yield` when the call is over, or when it
 is cancelled, is closed: `finally` in it always runs.
 
+A session over a WebSocket (`client.connect`) is one call, from its opening to its end: the moments
+of the opening are the same, `FirstEvent` is its first message, and `CallEnded` without a result, or
+`CallFailed`, its end, whoever ended it. It cannot be given, and its messages are not seen; its
+account counts them. A thread that listens reports its first message, and the one that leaves its
+end.
+
 Several functions nest. The first is the outermost: it runs first before the call and on
 `AttemptStarted`, and last on every other moment. An outer one sees what an inner one changed.
 """
@@ -52,7 +58,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from wire.core.account import Account, Preview
-from wire.core.call import Call, StreamCall
+from wire.core.call import Call, SocketCall, StreamCall
 from wire.core.errors import ConfigurationError, WireError
 from wire.core.exchange import Pause
 from wire.core.forks import at_fork
@@ -84,7 +90,7 @@ __all__ = [
 class Outgoing(msgspec.Struct, frozen=True):
     """A call before it is sent, and the client that sends it."""
 
-    call: Call[Any] | StreamCall[Any, Any]
+    call: Call[Any] | StreamCall[Any, Any] | SocketCall[Any, Any]
     """The call as the outer functions have changed it, before the rules of the provider apply."""
     provider: str
     """Name of the client's provider, with its region: `kimi@cn`."""
@@ -118,10 +124,16 @@ class Outgoing(msgspec.Struct, frozen=True):
         return isinstance(self.call, StreamCall)
 
     @property
+    def is_session(self) -> bool:
+        """Whether the call opens a session over a WebSocket."""
+        return isinstance(self.call, SocketCall)
+
+    @property
     def model(self) -> str:
         """The model that the call names; empty if it names none."""
         call = self.call
-        return Preview(call.method, call.path or call.url, {}, call.body).model
+        place = call.target if self.is_session else call.path
+        return Preview(call.method, place or call.url, {}, call.body).model
 
 
 class AttemptStarted(msgspec.Struct, frozen=True):
@@ -145,7 +157,7 @@ class HeadReceived(msgspec.Struct, frozen=True):
 
 
 class FirstEvent(msgspec.Struct, frozen=True):
-    """The first event of a stream has arrived."""
+    """The first event of a stream, or the first message of a session, has arrived."""
 
     account: Account
     """The account of the call so far."""
@@ -179,16 +191,20 @@ class AttemptFailed(msgspec.Struct, frozen=True):
 
 
 class CallEnded(msgspec.Struct, frozen=True):
-    """The call has a complete result; of a stream, its last event has arrived."""
+    """The call has a complete result; of a stream, its last event has arrived. A session is over,
+    and no error ended it.
+    """
 
     result: Any
-    """The result of `send`, or of the stream's `result()`."""
+    """The result of `send`, or of the stream's `result()`; `None` of a session."""
     account: Account
     """The account of the call."""
 
 
 class CallFailed(msgspec.Struct, frozen=True):
-    """The call has failed: no attempt is left, or a stream broke off after its first event."""
+    """The call has failed: no attempt is left, a stream broke off after its first event, or an
+    error ended a session.
+    """
 
     error: WireError
     """The cause of the failure."""
@@ -287,9 +303,9 @@ class Wait(msgspec.Struct, frozen=True):
 
 
 class Change(msgspec.Struct, frozen=True):
-    """Send `call` in place of the call. It has the same kind, `Call` or `StreamCall`."""
+    """Send `call` in place of the call; it has the same kind, such as `StreamCall`."""
 
-    call: Call[Any] | StreamCall[Any, Any]
+    call: Call[Any] | StreamCall[Any, Any] | SocketCall[Any, Any]
     """The call to send."""
 
 
@@ -351,6 +367,9 @@ def _kind(function: Any) -> str:
     return "an async one: a plain generator serves all" if is_async else type_name(function)
 
 
+_KINDS = (StreamCall, SocketCall, Call)
+
+
 class Surroundings:
     """Runs the generators around one call.
 
@@ -373,7 +392,8 @@ class Surroundings:
                     f"around: {name} returned a {type_name(generator)}, not a generator"
                 )
             self._running.append(generator)
-            decided = yield from self._resumed(generator, None, Change | Give)
+            allowed = Change if outgoing.is_session else Change | Give
+            decided = yield from self._resumed(generator, None, allowed)
             if isinstance(decided, Give):
                 self._drop(generator)
                 return decided
@@ -474,7 +494,7 @@ class Surroundings:
         return decided
 
     def _check_kind(self, change: Change) -> None:
-        kind = StreamCall if self._outgoing.is_stream else Call
+        kind = next(each for each in _KINDS if isinstance(self._outgoing.call, each))
         if not isinstance(change.call, kind):
             raise ConfigurationError(
                 f"around: Change.call: expected a {kind.__name__}, not {type_name(change.call)}"

@@ -40,9 +40,9 @@ class Account(msgspec.Struct):
     status: int | None = None
     """HTTP status of the last response; `None` if none came."""
     sent: int = 0
-    """Bytes of the request body."""
+    """Bytes of the request body, or of the messages that a session sent."""
     received: int = 0
-    """Bytes of the response body."""
+    """Bytes of the response body, or of the messages that a session received."""
     first_byte: float | None = None
     """Seconds from the start of the call to the headers of the last response."""
     first_event: float | None = None
@@ -52,7 +52,9 @@ class Account(msgspec.Struct):
     request_id: str | None = None
     """The provider's id of the request; `None` if no header has one."""
     events: int = 0
-    """Number of chunks of a stream; 0 for a call that is not streamed."""
+    """Number of chunks of a stream, or of messages that a session received; else 0."""
+    sent_events: int = 0
+    """Number of messages that a session sent."""
     received_at: float | None = None
     """When the headers of the last response had arrived, in seconds since 1970."""
     response_headers: Mapping[str, str] = msgspec.field(default_factory=dict)
@@ -104,6 +106,7 @@ class Form(Protocol):
 _HIDDEN = lazy_pattern(r"((?:[A-Za-z]+ )?)\*\*\*")
 
 
+_MODEL_IN_QUERY = lazy_pattern(r"[?&]model=([^&]+)")
 _MODEL_IN_PATH = lazy_pattern(r"/(?:models|tunedModels|deployments)/([^/?#]+)")
 
 
@@ -136,6 +139,8 @@ class Preview(msgspec.Struct, frozen=True):
             model = decoder(_Model).decode(self.body).model
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             model = ""  # a file, or a body whose `model` is not a text
+        if not model and (match := _MODEL_IN_QUERY().search(self.url)):  # of a session
+            return printable_line(unquote(match[1]))
         if not model and (match := _MODEL_IN_PATH().search(self.url)):
             model = unquote(match[1])
             if self.method == "POST":  # Gemini's paths have the name of the method after a colon

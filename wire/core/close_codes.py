@@ -12,6 +12,8 @@ from wire.core.errors import (
 )
 
 NORMAL = 1000
+NO_CODE = 1005
+"""The server closed the connection and named no code."""
 NO_CLOSE = 1006
 """The connection ended without a close message."""
 
@@ -27,7 +29,7 @@ _WORDS = {
     1001: "the server goes away",
     1002: "the server found a message malformed",
     1003: "the server does not take such a message",
-    1005: "the server ended it without a reason",
+    NO_CODE: "the server ended it without a reason",
     NO_CLOSE: "the connection broke off",
     1007: "the server does not take the content of a message",
     1008: "a message is against a policy of the server",
@@ -36,7 +38,7 @@ _WORDS = {
     1012: "the server restarts",
     1013: "the server is overloaded",
 }
-_LOST = frozenset({1000, 1001, 1005, NO_CLOSE, 1012})
+_LOST = frozenset({1000, 1001, NO_CODE, NO_CLOSE, 1012})
 _RETRYABLE = _LOST | {1011, 1013}
 
 

@@ -427,8 +427,14 @@ class AsyncClient(ForTasks, AskingForTasks, ClientState):
         """Open a WebSocket session; the block begins when it is open. As `Client.connect`."""
         from wire.http.async_links import open_socket  # only few clients open one
 
-        attempt = Attempt(self._target, call, self._http, kind=SocketCall)
-        socket: AsyncSocket[Sent, Received] = await self._run(attempt, open_socket)
+        socket: AsyncSocket[Sent, Received]
+        if self._around:
+            from wire.http.surrounding import steps_around  # only few clients have it
+
+            socket = await self._surrounded(steps_around(self, call, SocketCall), open_socket)
+        else:
+            attempt = Attempt(self._target, call, self._http, kind=SocketCall)
+            socket = await self._run(attempt, open_socket)
         try:
             yield socket
         finally:

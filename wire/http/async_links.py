@@ -12,10 +12,10 @@ import httpx
 from wire.core.call import Received, Sent
 from wire.core.limits import Limits
 from wire.core.stream_block import ForTasks
-from wire.http.duplex import SocketState, second_listener, upgraded
+from wire.http.duplex import LINK, SocketState, second_listener, upgraded
 from wire.http.sending import TRANSPORT_ERRORS, Attempt
 from wire.http.sockets import has_arrived
-from wire.http.websocket import READ_BYTES, WRITE_BYTES, WebSocket
+from wire.http.websocket import READ_BYTES, WRITE_BYTES, Tape, WebSocket
 
 
 class AsyncLink:
@@ -27,10 +27,14 @@ class AsyncLink:
     __slots__ = ("_out", "_response", "_writing", "network", "websocket")
 
     def __init__(
-        self, extensions: dict[str, Any], response: httpx.Response, limits: Limits
+        self,
+        extensions: dict[str, Any],
+        response: httpx.Response,
+        limits: Limits,
+        tape: Tape | None = None,
     ) -> None:
         self.network: Any = upgraded(extensions, response)
-        self.websocket: WebSocket = WebSocket(limits)
+        self.websocket: WebSocket = WebSocket(limits, tape)
         self._response = response
         self._out = bytearray()
         self._writing = anyio.Lock()
@@ -120,7 +124,8 @@ class AsyncSocket(ForTasks, SocketState[Sent, Received]):
     """A WebSocket session for asyncio and trio; see `Socket`."""
 
     def __init__(self, attempt: Attempt, response: httpx.Response) -> None:
-        self._link = AsyncLink(attempt._extensions, response, attempt.target.limits)
+        made = response.extensions.get(LINK, AsyncLink)
+        self._link: AsyncLink = made(attempt._extensions, response, attempt.target.limits)
         super().__init__(attempt, self._link.websocket)
         self._is_heard = False
 
@@ -147,7 +152,10 @@ class AsyncSocket(ForTasks, SocketState[Sent, Received]):
     async def aclose(self) -> None:
         """End the session, from any task. A task that waits for events gets the end."""
         if self._left():
-            await self._link.close()
+            try:
+                await self._link.close()
+            finally:
+                self._tell_end()
 
     async def _message(self) -> bytes | None:
         if self._is_heard:

@@ -161,8 +161,7 @@ class CallLog:
             f"failed: {kind}" if kind else "",
             f"status {account.status}" if account.status else "no status",
             f"{account.seconds or 0.0:.2f} s",
-            _counted(account.attempts, "attempt"),
-            _counted(account.events, "event") if account.events else "",
+            _counts(account),
             _OUTCOMES.get(outcome, ""),
             f"{usage.input} tokens in, {usage.output} out" if usage else "",
             f"{cost:f} USD" if cost is not None else "",
@@ -182,6 +181,7 @@ class CallLog:
             "first_byte": account.first_byte,
             "first_event": account.first_event,
             "events": account.events,
+            "sent_events": account.sent_events,
             "sent": account.sent,
             "received": account.received,
             "request_id": account.request_id,
@@ -199,6 +199,12 @@ def _cost(reply: Reply) -> Decimal | None:
         return reply.cost.total
     except WireError:  # an unreadable catalogue of the user must not end the call
         return None
+
+
+def _counts(account: Account) -> str:
+    sent = f"{_counted(account.sent_events, 'message')} sent" if account.sent_events else ""
+    events = _counted(account.events, "event") if account.events else ""
+    return ", ".join(filter(None, [_counted(account.attempts, "attempt"), events, sent]))
 
 
 def _counted(number: int, noun: str) -> str:

@@ -393,14 +393,20 @@ class Client(ForThreads, AskingForThreads, ClientState):
         `socket.send(event)` sends, and `for event in socket.events()` receives. Leaving the block
         ends the session. The time limits `connect` and `first_byte`, retries and `total` are those
         of the opening; `idle` limits the silence of an open session, in which pings of the server
-        are no silence. Functions of `around=` do not see sessions.
+        are no silence. Functions of `around=` see a session as one call; see `wire.around`.
 
         Raises `ConfigurationError` if the extra `[live]` is not installed.
         """
         from wire.http.links import Socket  # only few clients open one
 
-        attempt = Attempt(self._target, call, self._http, kind=SocketCall)
-        socket: Socket[Sent, Received] = self._run(attempt, Socket)
+        socket: Socket[Sent, Received]
+        if self._around:
+            from wire.http.surrounding import steps_around  # only few clients have it
+
+            socket = self._surrounded(steps_around(self, call, SocketCall), Socket)
+        else:
+            attempt = Attempt(self._target, call, self._http, kind=SocketCall)
+            socket = self._run(attempt, Socket)
         try:
             yield socket
         finally:

@@ -21,6 +21,10 @@ from wire.http.sending import Attempt, over_clock
 from wire.http.watchdog import UPGRADE
 from wire.http.websocket import Silence, WebSocket, handshake_problem
 
+LINK = "wire.link"
+"""In the extensions of a response: what makes the link of its session, in place of `Link` or
+`AsyncLink`. A cassette has it, to record or to play the messages."""
+
 MAX_QUEUED = 1000
 """Messages that may wait to be taken. While there are more, no further ones are read."""
 
@@ -61,15 +65,18 @@ class SocketState(Generic[Sent, Received]):
     def _encoded(self, event: Sent) -> bytes:
         message = self._call.encode(event)
         self._attempt.account.sent += len(message)
+        self._attempt.account.sent_events += 1
         return message
 
     def _decoded(self, message: bytes) -> Received:
         attempt, account = self._attempt, self._attempt.account
         account.received += len(message)
         account.events += 1
-        if account.first_event is None:
-            account.first_event = attempt.elapsed
         try:
+            if account.first_event is None:
+                account.first_event = attempt.elapsed
+                if attempt.around is not None:
+                    attempt.around.first_event(attempt)
             received: Received = self._call.parse(message)
         except WireError as error:
             raise self._failed(error) from error.__cause__
@@ -95,7 +102,10 @@ class SocketState(Generic[Sent, Received]):
 
     def _broken(self, cause: BaseException) -> WireError:
         """Keep the error of a connection that failed."""
-        if isinstance(cause, TimeoutError):
+        is_late = isinstance(cause, TimeoutError)
+        if (tape := self._websocket.tape) is not None and not self._closed:
+            tape.broke("timeout" if is_late else "reset")
+        if is_late:
             idle = over_clock("idle", self._attempt.clocks.idle)
             host = self._attempt._host()
             error: WireError = IdleClock(f"{idle}: nothing came from {host}", retryable=True)
@@ -119,9 +129,15 @@ class SocketState(Generic[Sent, Received]):
             return False
         self._closed = True
         self.account.seconds = self._attempt.elapsed
-        error = self._error or self._websocket.error
-        self._attempt._log_end("failed" if error else "answered", error=error)
         return True
+
+    def _tell_end(self) -> None:
+        """Report the end to the log and to the functions of `around=`, whose errors it raises."""
+        attempt, error = self._attempt, self._error or self._websocket.error
+        if attempt.around is not None:
+            attempt.around.session_ended(attempt, error)
+        else:
+            attempt._log_end("failed" if error else "answered", error=error)
 
 
 def second_listener() -> ConfigurationError:

@@ -16,10 +16,10 @@ from wire.core.errors import ConfigurationError
 from wire.core.forks import at_fork
 from wire.core.limits import Limits
 from wire.core.stream_block import ForThreads
-from wire.http.duplex import MAX_QUEUED, SocketState, second_listener, upgraded
+from wire.http.duplex import LINK, MAX_QUEUED, SocketState, second_listener, upgraded
 from wire.http.sending import TRANSPORT_ERRORS, Attempt
 from wire.http.sockets import is_ready, shut_down
-from wire.http.websocket import READ_BYTES, WRITE_BYTES, WebSocket
+from wire.http.websocket import READ_BYTES, WRITE_BYTES, Tape, WebSocket
 
 _NOT_READY = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 _LEADING_SECONDS = 0.001
@@ -35,11 +35,15 @@ class Link:
     __slots__ = ("__weakref__", "_lock", "_out", "_response", "_socket", "network", "websocket")
 
     def __init__(
-        self, extensions: dict[str, Any], response: httpx.Response, limits: Limits
+        self,
+        extensions: dict[str, Any],
+        response: httpx.Response,
+        limits: Limits,
+        tape: Tape | None = None,
     ) -> None:
         self.network: Any = upgraded(extensions, response)
         network = self.network
-        self.websocket: WebSocket = WebSocket(limits)
+        self.websocket: WebSocket = WebSocket(limits, tape)
         self._response = response
         self._socket = network.get_extra_info("socket")
         if self._socket is None or isinstance(network.get_extra_info("ssl_object"), ssl.SSLObject):
@@ -143,7 +147,8 @@ class Socket(ForThreads, SocketState[Sent, Received]):
     """
 
     def __init__(self, attempt: Attempt, response: httpx.Response) -> None:
-        self._link = Link(attempt._extensions, response, attempt.target.limits)
+        made = response.extensions.get(LINK, Link)
+        self._link: Link = made(attempt._extensions, response, attempt.target.limits)
         super().__init__(attempt, self._link.websocket)
         self._listener: dict[None, tuple[int]] = {}
         """The thread that waits for messages, as in `wire.http.client.Stream`."""
@@ -172,11 +177,16 @@ class Socket(ForThreads, SocketState[Sent, Received]):
     def close(self) -> None:
         """End the session, from any thread. A thread that waits for events gets the end."""
         mine = (threading.get_ident(),)
-        if self._left():
-            self._link.stop()
-        if self._listener.setdefault(None, mine) is mine:
-            self._link.end()  # otherwise the thread that listens closes the connection
-            self._listener.clear()
+        left = self._left()
+        try:
+            if left:
+                self._link.stop()
+            if self._listener.setdefault(None, mine) is mine:
+                self._link.end()  # otherwise the thread that listens closes the connection
+                self._listener.clear()
+        finally:
+            if left:
+                self._tell_end()
 
     def _message(self) -> bytes | None:
         mine = (threading.get_ident(),)

@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from wire.auth.held import Grant
     from wire.neutral.models import ModelPages
 
-AnyCall = Call[Any] | StreamCall[Any, Any]
+AnyCall = Call[Any] | StreamCall[Any, Any] | SocketCall[Any, Any]
 
 DRAIN_SECONDS = 0.1
 """Seconds to wait for the end of a body after the wire's terminator. A body that was read to its
@@ -101,6 +101,9 @@ class AttemptListener(Protocol):
 
     def stream_ended(self, attempt: Attempt, incoming: Incoming[Any, Any]) -> None:
         """Handle the end of a stream."""
+
+    def session_ended(self, attempt: Attempt, error: WireError | None) -> None:
+        """Handle the end of a session."""
 
     def left(self, attempt: Attempt) -> None:
         """Handle a stream that its caller has left before its end."""

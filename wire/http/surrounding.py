@@ -7,6 +7,7 @@ outcome back: the result, or the `WireError`. The `Attempt` itself reports event
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Generator
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -33,6 +34,7 @@ from wire.core.call import Call, StreamCall
 from wire.core.errors import TotalClock, WireError
 from wire.core.exchange import Pause, Step
 from wire.core.flow import Flow, FlowRun
+from wire.core.forks import new_in_child
 from wire.core.incoming import Incoming
 from wire.core.pacing import BUSY, RATE_LIMITED
 from wire.core.retry import is_off
@@ -93,7 +95,10 @@ class SurroundedCall:
         self._total = (call.timeouts or target.timeouts).total
         self._uncounted = 0.0  # seconds of waits that do not count to the total time
         self._surroundings = Surroundings(client._around, outgoing)
-        self._begun = False  # whether the caller has the stream
+        self._begun = False  # whether the caller has the stream, or the session
+        # Of a session, one thread may report the first message while another one ends it.
+        self._telling = threading.RLock()
+        new_in_child(self, _telling=threading.RLock)
 
     def steps(self, dice: Random) -> Steps:
         """Run the steps of the call; return its result, or a stream that has begun."""
@@ -112,9 +117,9 @@ class SurroundedCall:
                     )
                     attempt.shift(self._uncounted - (monotonic() - began))
                     answer = yield from self.attempts(attempt, dice)
-                    if self._kind is StreamCall:
+                    if self._kind is not Call:
                         self._begun = True
-                        return answer  # it ends later, in `stream_ended` or `left`
+                        return answer  # it ends later: `stream_ended`, `left`, `session_ended`
                     end = CallEnded(answer, attempt.account)
             except WireError as error:
                 end = CallFailed(error, attempt.account if attempt is not None else None)
@@ -239,8 +244,22 @@ class SurroundedCall:
         self._surroundings.tell(HeadReceived(status, headers, attempt.account))
 
     def first_event(self, attempt: Attempt) -> None:
-        """Report that the first event of a stream has arrived."""
-        self._surroundings.tell(FirstEvent(attempt.account))
+        """Report that the first event of a stream, or message of a session, has arrived."""
+        with self._telling:
+            self._surroundings.tell(FirstEvent(attempt.account))
+
+    def session_ended(self, attempt: Attempt, error: WireError | None) -> None:
+        """Report the end of a session. Raises the errors of the functions."""
+        account = attempt.account
+        try:
+            with self._telling:
+                self._surroundings.tell(
+                    CallEnded(None, account) if error is None else CallFailed(error, account)
+                )
+        finally:
+            with self._telling:
+                self._surroundings.close()
+            _log_end(attempt, "answered" if error is None else "failed", error=error)
 
     def stream_ended(self, attempt: Attempt, incoming: Incoming[Any, Any]) -> None:
         """Report the end of a stream.

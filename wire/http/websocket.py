@@ -12,11 +12,12 @@ import hashlib
 import logging
 import math
 import os
+import struct
 from collections import deque
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal, Protocol
 
-from wire.core.close_codes import NO_CLOSE, NORMAL, closed_error
+from wire.core.close_codes import NO_CLOSE, NO_CODE, NORMAL, closed_error
 from wire.core.errors import ConfigurationError, StreamIncomplete, StreamInvalid, WireError
 from wire.core.limits import Limits, check_json, over
 
@@ -46,14 +47,18 @@ def upgrade_headers(key: str) -> list[tuple[str, str]]:
     ]
 
 
+def accept_of(key: str) -> str:
+    """Return the answer of a server to the key of a handshake."""
+    return base64.b64encode(hashlib.sha1(key.encode() + _GUID).digest()).decode()
+
+
 def handshake_problem(key: str, status: int, headers: Mapping[str, str]) -> str:
     """Return why the response to a handshake opens no WebSocket; empty if it does."""
     if status != 101:
         return f"the server answered with status {status} in place of 101"
     if headers.get("upgrade", "").lower() != "websocket":
         return "the server changed to another protocol"
-    expected = base64.b64encode(hashlib.sha1(key.encode() + _GUID).digest()).decode()
-    if headers.get("sec-websocket-accept", "") != expected:
+    if headers.get("sec-websocket-accept", "") != accept_of(key):
         return "the header sec-websocket-accept does not belong to the request"
     if "sec-websocket-extensions" in headers or "sec-websocket-protocol" in headers:
         return "the server chose an extension or a protocol that it was not offered"
@@ -63,17 +68,46 @@ def handshake_problem(key: str, status: int, headers: Mapping[str, str]) -> str:
 # --- messages -------------------------------------------------------------------------------------
 
 
+class Tape(Protocol):
+    """Hears the messages of a session and its end, for a recording."""
+
+    def sent(self, message: bytes) -> None:
+        """Hear a message of the client."""
+
+    def received(self, message: bytes, *, is_text: bool) -> None:
+        """Hear a message of the server, also one that is over a limit."""
+
+    def closed(self, code: int, reason: str) -> None:
+        """Hear that the server closed the session."""
+
+    def broke(self, how: Literal["cut", "reset", "timeout"]) -> None:
+        """Hear that the session ended without a close. `cut`: also by what no client can read."""
+
+
 class WebSocket:
     """The client's side of one WebSocket, after the handshake.
 
     Raises `ConfigurationError` if the package `websockets` is not installed.
     """
 
-    __slots__ = ("_error", "_is_closed", "_limits", "_parts", "_protocol", "_unused", "messages")
+    __slots__ = (
+        "_error",
+        "_is_closed",
+        "_is_text",
+        "_limits",
+        "_parts",
+        "_protocol",
+        "_unused",
+        "messages",
+        "tape",
+    )
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, tape: Tape | None = None) -> None:
         self._protocol = protocol_of(limits.event)
         self._limits = limits
+        self._is_text = True
+        self.tape = tape
+        """What hears the messages; `None`: nothing."""
         self._parts: list[bytes] = []
         self._unused = 0
         self._error: WireError | None = None
@@ -97,15 +131,24 @@ class WebSocket:
         # After `close`, the end of the connection is what was asked for.
         if (problem := self._protocol.parser_exc) is not None and not self._is_closed:
             self._fail(self._error_of(problem))
+        if self.tape is not None and not self._is_closed:
+            if (close := self._protocol.close_rcvd) is not None:
+                self.tape.closed(close.code, close.reason)
+            elif self._error is not None:
+                self.tape.broke("cut")
 
     def _take(self, frame: Any) -> None:
         opcodes = type(frame.opcode)
         if frame.opcode not in (opcodes.TEXT, opcodes.BINARY, opcodes.CONT) or self._error:
             return
+        if frame.opcode is not opcodes.CONT:
+            self._is_text = frame.opcode is opcodes.TEXT
         self._parts.append(bytes(frame.data))
         if frame.fin:
             message = b"".join(self._parts)
             self._parts.clear()
+            if self.tape is not None:
+                self.tape.received(message, is_text=self._is_text)
             try:
                 check_json(message, self._limits)
             except WireError as error:
@@ -127,6 +170,8 @@ class WebSocket:
         """Return the bytes that send a text. Raises the error of a connection that is over."""
         self.check()
         self._protocol.send_text(message)
+        if self.tape is not None:
+            self.tape.sent(message)
         return self.output()
 
     def ping(self) -> bytes:
@@ -171,6 +216,23 @@ class WebSocket:
             raise self.error or (
                 StreamIncomplete(_LEFT) if self._is_closed else closed_error(NORMAL, "")
             )
+
+
+def message_frame(message: bytes, *, is_text: bool) -> bytes:
+    """Return the bytes with which a server sends a message."""
+    size = len(message)
+    head = bytes([0x81 if is_text else 0x82])
+    if size < 126:
+        return head + bytes([size]) + message
+    if size < 1 << 16:
+        return head + struct.pack("!BH", 126, size) + message
+    return head + struct.pack("!BQ", 127, size) + message
+
+
+def close_frame(code: int, reason: str) -> bytes:
+    """Return the bytes with which a server closes a session; 1005 is one without a code."""
+    data = b"" if code == NO_CODE else struct.pack("!H", code) + reason.encode()
+    return bytes([0x88, len(data)]) + data
 
 
 def protocol_of(max_size: int) -> Any:

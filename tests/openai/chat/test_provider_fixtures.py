@@ -44,7 +44,8 @@ from wire.openai.chat.reader import ChunkReader, parse_completion
 from wire.providers import PROVIDERS
 from wire.testing import AsyncReplay, Replay
 from wire.testing.cassette.format.bodies import body_bytes
-from wire.testing.cassette.format.file import CassetteFile, dump, load
+from wire.testing.cassette.format.file import dump, load
+from wire.testing.cassette.format.structs import CassetteFile
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "openai" / "providers"
 REGIONS = {f"{row.name}@{region}" for row in PROVIDERS.values() for region in row.regions}

@@ -9,7 +9,8 @@ from typing import Any
 from msgspec import UNSET
 
 from wire.testing.cassette.format.bodies import read_body
-from wire.testing.cassette.format.file import Interaction, Request, Response, dump
+from wire.testing.cassette.format.file import dump
+from wire.testing.cassette.format.structs import Interaction, Request, Response
 
 PNG = base64.b64encode(b"\x89PNG" + bytes(2044)).decode()
 PORT = {"port": "Brest"}

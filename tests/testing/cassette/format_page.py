@@ -11,7 +11,7 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 
 from tests.options import field_texts
-from wire.testing.cassette.format import file, json_style, side_files
+from wire.testing.cassette.format import file, json_style, side_files, structs
 
 HEAD = """# The format of cassettes
 
@@ -106,6 +106,50 @@ of what is in the file. The indentation and the order of keys do not matter when
 loaded. A key that is unknown or occurs twice, a value of a wrong type and a file that is not JSON
 raise `CassetteError` with the file, the line and the JSON path.
 
+## Sessions
+
+A session over a WebSocket is one interaction: the request that opened it, whose URL begins with
+`wss:`, the response with status 101, and `messages` in both directions, in the order in which the
+client sent and received them.
+
+```json
+{
+  "request": {
+    "method": "GET",
+    "url": "wss://api.openai.com/v1/realtime?model=gpt-realtime"
+  },
+  "response": {
+    "status": 101,
+    "close": {
+      "code": 1000
+    },
+    "end": "eof"
+  },
+  "messages": [
+    {
+      "direction": "received",
+      "body": {
+        "json": {
+          "type": "session.created"
+        }
+      }
+    },
+    {
+      "direction": "sent",
+      "body": {
+        "json": {
+          "type": "response.create"
+        }
+      }
+    }
+  ]
+}
+```
+
+A session that the server closed has its `close`; one that ended otherwise has none, and `end` tells
+how. Earlier releases refuse a file with a session, since they do not know its keys; files without
+one have not changed.
+
 ## Side files
 
 Binary content of more than 4 KiB is in a file of its own, in the folder beside the cassette whose
@@ -163,13 +207,15 @@ def page() -> str:
     """The text of docs/cassette-format.md."""
     parts = [HEAD]
     for struct in (
-        file.CassetteFile,
-        file.Interaction,
-        file.Request,
-        file.Response,
-        file.Body,
-        file.Event,
-        file.SideFile,
+        structs.CassetteFile,
+        structs.Interaction,
+        structs.Request,
+        structs.Response,
+        structs.Close,
+        structs.Message,
+        structs.Body,
+        structs.Event,
+        structs.SideFile,
     ):
         texts = {name: ast.literal_eval(text) for name, text in field_texts(struct).items()}
         hints = get_type_hints(struct)
@@ -184,8 +230,9 @@ def page() -> str:
         parts.append("\n")
     parts.append("## Values\n\n")
     for name, text in (
-        ("end", _text_of(file, "End")),
-        ("framing", _text_of(file, "Framing")),
+        ("end", _text_of(structs, "End")),
+        ("direction", _text_of(structs, "Direction")),
+        ("framing", _text_of(structs, "Framing")),
         ("layout", _text_of(json_style, "OneLineLayout") + " " + _text_of(json_style, "Layout")),
         ("escapes", _text_of(json_style, "Escapes")),
         ("coding", _text_of(side_files, "Coding")),
@@ -200,7 +247,7 @@ def _type(hint: Any) -> str:
 
 
 def _kind(hint: Any) -> str:
-    if hint in (file.End, file.Framing, json_style.Layout, json_style.OneLineLayout):
+    if hint in (structs.End, structs.Framing, json_style.Layout, json_style.OneLineLayout):
         return "text"
     name = getattr(hint, "__name__", str(hint))
     if name == "list":
@@ -212,7 +259,7 @@ def _kind(hint: Any) -> str:
         "dict": "object of texts",
         "Raw": "JSON",
     }
-    if name in file.__dict__ and isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+    if name in structs.__dict__ and isinstance(hint, type) and issubclass(hint, msgspec.Struct):
         return f"[{name}](#{name.lower()})"
     return known.get(name, "integer" if get_args(hint) == (1,) else "text")
 

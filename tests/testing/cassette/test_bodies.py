@@ -18,15 +18,8 @@ from tests.joined import joined
 from tests.property import examples
 from tests.testing.cassette.samples import BODIES, ODD, STREAMS, compact, google, pretty, spaced
 from wire.testing.cassette.format.bodies import body_bytes, body_chunks, read_body
-from wire.testing.cassette.format.file import (
-    Body,
-    Event,
-    Interaction,
-    Request,
-    Response,
-    dump,
-    load,
-)
+from wire.testing.cassette.format.file import dump, load
+from wire.testing.cassette.format.structs import Body, Event, Interaction, Request, Response
 
 SSE = "text/event-stream"
 

@@ -14,7 +14,8 @@ from tests.testing.cassette.planted import planted
 from tests.testing.cassette.test_format import WRONG
 from wire.testing.cassette.checks.checking import FAULTS, check
 from wire.testing.cassette.format.bodies import read_body
-from wire.testing.cassette.format.file import End, Interaction, Request, Response, dump
+from wire.testing.cassette.format.file import dump
+from wire.testing.cassette.format.structs import End, Interaction, Request, Response
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "cassettes"
 URL = "https://api.openai.com/v1/chat/completions"

@@ -21,7 +21,8 @@ from tests.testing.cassette.conversations import (
 )
 from wire.cli import main
 from wire.errors import ConfigurationError
-from wire.testing.cassette.format.file import Interaction, load
+from wire.testing.cassette.format.file import load
+from wire.testing.cassette.format.structs import Interaction
 from wire.testing.cassette.views.comparison import Change, compare
 
 

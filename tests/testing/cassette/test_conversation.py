@@ -33,7 +33,8 @@ from tests.testing.cassette.samples import BODIES, ODD, STREAMS
 from wire.cli import main
 from wire.core.printable import UNSAFE
 from wire.testing.cassette.format.bodies import read_body
-from wire.testing.cassette.format.file import Interaction, Request, Response, load
+from wire.testing.cassette.format.file import load
+from wire.testing.cassette.format.structs import Interaction, Request, Response
 from wire.testing.cassette.views.comparison import compare
 from wire.testing.cassette.views.conversation import Exchange, conversation
 from wire.testing.cassette.views.page import page

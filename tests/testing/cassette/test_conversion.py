@@ -29,7 +29,8 @@ from wire.testing import Replay
 from wire.testing.cassette.convert.conversion import NothingToConvert, convert
 from wire.testing.cassette.convert.yaml_values import Plain, resolved
 from wire.testing.cassette.format.bodies import body_bytes, read_body
-from wire.testing.cassette.format.file import Interaction, Request, Response, dump, load
+from wire.testing.cassette.format.file import dump, load
+from wire.testing.cassette.format.structs import Interaction, Request, Response
 
 SENT = b'{"model": "m", "messages": [{"role": "user", "content": "Gr\\u00fc\xc3\x9fe"}], "n": 1.0}'
 ALL = [
@@ -362,7 +363,7 @@ interactions:
 @joined(
     ("request_", "response", "reason"),
     [
-        ({}, {"status": 101}, "a WebSocket"),
+        ({}, {"status": 101}, "a WebSocket without its messages"),
         ({}, {"status": 0}, "it got no response"),
         ({"url": "data:text/plain,a"}, {}, "its URL is not http or https"),
         (

@@ -16,7 +16,8 @@ from tests.testing.cassette.samples import STREAMS
 from wire.testing.cassette.checks.drift import Change, changes, drift
 from wire.testing.cassette.checks.endpoints import endpoint_of
 from wire.testing.cassette.format.bodies import read_body
-from wire.testing.cassette.format.file import Interaction, Request, Response, load
+from wire.testing.cassette.format.file import load
+from wire.testing.cassette.format.structs import Interaction, Request, Response
 
 ROOT = Path(__file__).parents[3]
 GEMINI = "https://generativelanguage.googleapis.com/v1beta/models/gemini-3.8-flash:"

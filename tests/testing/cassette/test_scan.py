@@ -18,7 +18,8 @@ from tests.testing.cassette.planted import planted, value_of
 from wire.errors import ConfigurationError
 from wire.testing.cassette.checks.scan import Hit, allowed_of, scan
 from wire.testing.cassette.format.bodies import read_body
-from wire.testing.cassette.format.file import Interaction, Request, Response, dump
+from wire.testing.cassette.format.file import dump
+from wire.testing.cassette.format.structs import Interaction, Request, Response
 
 ROOT = Path(__file__).parents[3]
 KINDS = planted()

@@ -21,16 +21,9 @@ from wire.errors import CassetteError
 from wire.testing import Cache
 from wire.testing.cassette.format import side_files
 from wire.testing.cassette.format.bodies import body_bytes, read_body
-from wire.testing.cassette.format.file import (
-    Interaction,
-    Request,
-    Response,
-    block,
-    dump,
-    load,
-    save,
-)
+from wire.testing.cassette.format.file import block, dump, load, save
 from wire.testing.cassette.format.side_files import INLINE_BYTES, digest_of, media_type_of
+from wire.testing.cassette.format.structs import Interaction, Request, Response
 
 PNG = b"\x89PNG\r\n\x1a\n" + random.Random(8).randbytes(9000)
 TEXT = base64.b64encode(PNG).decode()

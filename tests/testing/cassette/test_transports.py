@@ -596,7 +596,7 @@ def test_times_of_chunks_are_recorded_when_asked_for(
 ):
     clock = itertools.count(start=100.0, step=0.04)
     monkeypatch.setattr(
-        "wire.testing.cassette.transports.time", SimpleNamespace(monotonic=lambda: next(clock))
+        "wire.testing.cassette.copying.time", SimpleNamespace(monotonic=lambda: next(clock))
     )
     make: Any = Cassette if way.name == "sync" else AsyncCassette
     chunks = [b"data: 1\n\n", b"data: 2\n\n", b"data: 3\n\n"]
@@ -660,7 +660,7 @@ def test_a_request_has_its_time_since_the_first_one(
 ):
     now = 100.0
     monkeypatch.setattr(
-        "wire.testing.cassette.transports.time", SimpleNamespace(monotonic=lambda: now)
+        "wire.testing.cassette.copying.time", SimpleNamespace(monotonic=lambda: now)
     )
     make: Any = Cassette if way.name == "sync" else AsyncCassette
 

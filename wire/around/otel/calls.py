@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from opentelemetry.metrics import Histogram
     from opentelemetry.trace import Span, Tracer
 
+    from wire.core.account import Account
+
 _OPERATIONS = {
     "batchEmbedContents": "embeddings",
     "completions": "chat",
@@ -63,7 +65,9 @@ class TracedCall:
             self._common["gen_ai.operation.name"] = self._operation
         if model:
             self._common["gen_ai.request.model"] = model
-        name = f"{self._operation} {model}".strip() or call.method
+        # The conventions have no name for a session.
+        operation = "session" if outgoing.is_session else self._operation
+        name = f"{operation} {model}".strip() or call.method
         self._span: Span = tracer.start_span(
             name, kind=SpanKind.CLIENT, attributes={**self._common, "wire.provider": provider}
         )
@@ -133,6 +137,8 @@ class TracedCall:
             span.set_attribute("wire.attempts", account.attempts)
             if account.request_id:
                 span.set_attribute("wire.request_id", account.request_id)
+            if self._outgoing.is_session:
+                span.set_attributes(_of_session(account))
             if self._names.first_chunk and account.first_event is not None:
                 span.set_attribute(self._names.first_chunk, account.first_event)
         if isinstance(moment, CallEnded) and isinstance(moment.result, Reply):
@@ -198,6 +204,15 @@ def operation_of(outgoing: Outgoing) -> str:
         return ""
     last = call.path.rpartition("/")[2]
     return _OPERATIONS.get(last.rpartition(":")[2], "")
+
+
+def _of_session(account: Account) -> dict[str, int]:
+    return {
+        "wire.session.messages_sent": account.sent_events,
+        "wire.session.messages_received": account.events,
+        "wire.session.bytes_sent": account.sent,
+        "wire.session.bytes_received": account.received,
+    }
 
 
 def _reason(reply: Reply) -> str:

@@ -19,9 +19,11 @@ from wire.core.files import read_whole
 from wire.core.secret import Secret, sealed_list
 from wire.testing.cassette.deck import Keep
 from wire.testing.cassette.format.bodies import body_chunks
-from wire.testing.cassette.format.file import End, load
+from wire.testing.cassette.format.file import load
 from wire.testing.cassette.format.kept_headers import Headers, request_headers
 from wire.testing.cassette.format.sent import Sent
+from wire.testing.cassette.format.structs import End
+from wire.testing.cassette.heard import Heard
 from wire.testing.cassette.matching import Match
 from wire.testing.cassette.player import Played
 from wire.testing.cassette.recorder import Recorder, Timing
@@ -111,6 +113,7 @@ class Entries:
         body: bytes,
         end: End,
         timing: Timing | None,
+        heard: Heard | None,
     ) -> CassetteError | None:
         """Write an entry. An error and a response that broke off are not kept."""
         if not 200 <= status < 300 or end != "eof":

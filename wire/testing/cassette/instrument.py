@@ -11,9 +11,10 @@ from wire.core.errors import ConfigurationError
 from wire.core.forks import new_in_child
 from wire.testing.cassette.chunking import as_received, chunking_of, paced
 from wire.testing.cassette.faults import Fault, broken, error_response, events_of, fault_of
-from wire.testing.cassette.format.file import End
+from wire.testing.cassette.format.structs import End
 from wire.testing.cassette.pieces import Cut, Pause, Reset
 from wire.testing.cassette.player import Played
+from wire.testing.cassette.plot import Plot
 
 Faults = str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]]
 """One fault, or several of which the first that applies to an attempt counts."""
@@ -97,3 +98,16 @@ def with_fault(played: Played, fault: Fault) -> Played:
     # The length that was recorded is that of the whole body.
     headers = {k: v for k, v in played.headers.items() if k != "content-length"}
     return played._replace(headers=headers, chunks=chunks, end=end, source=f"fault {fault.kind}")
+
+
+def with_cut(plot: Plot, fault: Fault) -> None:
+    """Put a fault into a session that is played.
+
+    Raises `ConfigurationError` for one that a session cannot have.
+    """
+    ends: dict[str, End] = {"cut": "cut", "reset": "reset"}
+    if fault.kind not in ends:
+        raise ConfigurationError(
+            f"fault: {fault.kind} is not for sessions; they have a status, {' and '.join(ends)}"
+        )
+    plot.cut(fault.after, ends[fault.kind])

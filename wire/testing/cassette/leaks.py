@@ -28,9 +28,10 @@ from wire.core.masking import in_base64
 from wire.core.secret_fields import body_secrets
 from wire.testing.cassette.format.bodies import body_bytes, event_bytes
 from wire.testing.cassette.format.content_coding import decode_content
-from wire.testing.cassette.format.file import Block, Body, Interaction
+from wire.testing.cassette.format.file import Block
 from wire.testing.cassette.format.file_position import Path, shown
 from wire.testing.cassette.format.kept_headers import Headers
+from wire.testing.cassette.format.structs import Body, Direction, Interaction
 
 MIN_SECRET_LENGTH = 8
 """Characters of a secret in a header or URL.
@@ -212,6 +213,7 @@ def _parts(interaction: Interaction, block: Block) -> Iterator[_Part]:
             yield _Part(value, f"the {who}'s header {name}")
     yield from _body_parts("the request's", request.body)
     yield from _body_parts("the response's", response.body)
+    yield from _message_parts(interaction)
     for who, part in (("request", request), ("response", response)):
         # A body that stayed compressed, as one that is broken does.
         coding = part.headers.get("content-encoding", "").strip().lower()
@@ -247,7 +249,24 @@ def _body_parts(whose: str, body: Body | UnsetType) -> Iterator[_Part]:
             yield _Part(leaf, f"{whose} event {number}, ", path)
         yield _Part(_text(data), f"{whose} event {number}")
     yield _Part(_text(b"".join(events)), f"{whose} body, over several events")
-    yield from _split_texts(whose, all_leaves)
+    yield from _split_texts(f"{whose} body,", all_leaves)
+
+
+def _message_parts(interaction: Interaction) -> Iterator[_Part]:
+    """Yield the texts of the messages of a session, and what they have together."""
+    together: dict[Direction, list[Leaf]] = {"sent": [], "received": []}
+    whole: dict[Direction, list[bytes]] = {"sent": [], "received": []}
+    for number, message in enumerate(interaction.messages or ()):
+        data = body_bytes(message.body)
+        leaves = list(_leaves(data))
+        together[message.direction] += leaves
+        whole[message.direction].append(data)
+        for path, leaf in leaves:
+            yield _Part(leaf, f"the {message.direction} message {number}, ", path)
+        yield _Part(_text(data), f"the {message.direction} message {number}")
+    for direction, found in together.items():
+        yield _Part(_text(b"".join(whole[direction])), f"several {direction} messages")
+        yield from _split_texts(f"the {direction} messages,", found)
 
 
 def _split_texts(whose: str, leaves: Iterable[Leaf]) -> Iterator[_Part]:
@@ -261,7 +280,7 @@ def _split_texts(whose: str, leaves: Iterable[Leaf]) -> Iterator[_Part]:
         if anywhere != path:
             together.setdefault(anywhere, []).append(text)
     for path, texts in together.items():
-        yield _Part("".join(texts), f"{whose} body, over several events at ", path)
+        yield _Part("".join(texts), f"{whose} over several events at ", path)
 
 
 def _text(data: bytes) -> str:

@@ -13,11 +13,11 @@ import msgspec
 from wire.core.arguments import checked_arguments
 from wire.core.credentials import without_known
 from wire.core.errors import ConfigurationError
-from wire.testing.cassette.format.file import Interaction
 from wire.testing.cassette.format.file_position import Path, shown
 from wire.testing.cassette.format.json_paths import parsed, without
 from wire.testing.cassette.format.kept_headers import open_query
 from wire.testing.cassette.format.redaction import NO_REDACTION, Redaction
+from wire.testing.cassette.format.structs import Interaction
 
 SHOWN_VALUE = 200
 """Characters of a value that a message shows."""
@@ -235,6 +235,11 @@ def _value(value: Any) -> str:
         value = value.decode("utf-8", "replace")
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= SHOWN_VALUE else text[:SHOWN_VALUE] + "..."
+
+
+def message_text(body: Any) -> str:
+    """Shorten the body of a compared request for a message."""
+    return _value(body)
 
 
 def shown_values(old: Any, new: Any) -> tuple[str, str]:

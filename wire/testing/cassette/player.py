@@ -11,8 +11,8 @@ from typing import NamedTuple
 from wire.core.errors import CassetteError
 from wire.core.forks import new_in_child
 from wire.testing.cassette.format.bodies import body_bytes, body_chunks
-from wire.testing.cassette.format.file import End, Interaction
-from wire.testing.cassette.format.sent import Sent
+from wire.testing.cassette.format.sent import Sent, is_session
+from wire.testing.cassette.format.structs import End, Interaction
 from wire.testing.cassette.leaks import Known
 from wire.testing.cassette.matching import ComparedRequest, Difference, Match, closest, listed
 from wire.testing.cassette.pieces import Pause
@@ -60,7 +60,10 @@ class Player:
             )
             for each in interactions
         ]
-        self._keys = [each.key for each in self._recorded]
+        self._keys = [
+            _key(each.request.url, compared)
+            for each, compared in zip(interactions, self._recorded, strict=True)
+        ]
         self._lock = threading.Lock()
         new_in_child(self, _lock=threading.Lock)
         self.rewind()
@@ -114,34 +117,36 @@ class Player:
     def unmatched(self, sent: Sent) -> CassetteError:
         """Return the error for a request without a match, with its differences to the closest."""
         request = self._compared(sent)
-        times = self._keys.count(request.key)
+        times = self._keys.count(self._key(sent))
         differences: list[Difference] = []
         if times:
             reason = (
                 f"it is recorded {times} time{'s' if times > 1 else ''}, and each was played once"
             )
-        elif (near := closest(request, self._recorded, played := self._used_up())) is not None:
-            index, differences = near
-            state = " (already played)" if index in played else ""
-            reason = (
-                f"the closest is {self._labels[index]}{state}, different in {listed(differences)}"
-            )
+        elif places := self._of_kind(sent):
+            used = self._used_up()
+            played = {number for number, place in enumerate(places) if place in used}
+            near = closest(request, [self._recorded[place] for place in places], played)
+            assert near is not None
+            number, differences = near
+            state = " (already played)" if number in played else ""
+            label = self._labels[places[number]]
+            reason = f"the closest is {label}{state}, different in {listed(differences)}"
+        elif self._recorded:
+            what = "no session" if is_session(sent.url) else "sessions over WebSocket only"
+            reason = f"the cassette has {what}"
         else:
             reason = "the cassette is empty"
-        known = Known()
-        known.learn_request(sent.url, sent.headers, sent.body)
-        known.learn_environment(os.environ)
-        error = CassetteError(
-            known.masked(
-                f"{self._name}: no recorded response to {sent.shown}: {reason}"
-                + (f"; {self._again}" if self._again else "")
-            )
-        )
-        error.differences = tuple(
-            each._replace(recorded=known.masked(each.recorded), sent=known.masked(each.sent))
-            for each in differences
-        )
-        return error
+        problem = f"{self._name}: no recorded response to {sent.shown}: {reason}"
+        return mismatch(sent, problem, self._again, differences)
+
+    def _of_kind(self, sent: Sent) -> list[int]:
+        """Return the recorded sessions for a session, and the other interactions for a call."""
+        return [
+            index
+            for index, each in enumerate(self._interactions)
+            if is_session(each.request.url) == is_session(sent.url)
+        ]
 
     def _used_up(self) -> set[int]:
         """Return the interactions that cannot be played again."""
@@ -150,8 +155,28 @@ class Player:
         return set(range(len(self._recorded))) - left
 
     def _key(self, sent: Sent) -> str:
-        return self._compared(sent).key
+        return _key(sent.url, self._compared(sent))
 
     def _compared(self, sent: Sent) -> ComparedRequest:
         content_type = dict(sent.headers).get("content-type", "")
         return self._match.compared(sent.method, sent.url, sent.body, content_type)
+
+
+def _key(url: str, compared: ComparedRequest) -> str:
+    """Return a text that is equal for requests that match: none opens a session as others do."""
+    return f"session {compared.key}" if is_session(url) else compared.key
+
+
+def mismatch(
+    sent: Sent, problem: str, again: str, differences: Sequence[Difference] = ()
+) -> CassetteError:
+    """Build the error of what a cassette has not, without the secrets of the request `sent`."""
+    known = Known()
+    known.learn_request(sent.url, sent.headers, sent.body)
+    known.learn_environment(os.environ)
+    error = CassetteError(known.masked(f"{problem}; {again}" if again else problem))
+    error.differences = tuple(
+        each._replace(recorded=known.masked(each.recorded), sent=known.masked(each.sent))
+        for each in differences
+    )
+    return error

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator
 import anyio
 import httpx
 
-from wire.testing.cassette.format.file import End
+from wire.testing.cassette.format.structs import End
 from wire.testing.cassette.pieces import Pause
 from wire.testing.cassette.player import Played
 

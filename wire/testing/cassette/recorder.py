@@ -20,15 +20,7 @@ from wire.core.forks import new_in_child
 from wire.core.secret import Secret, sealed_list, unsealed
 from wire.testing.cassette.format.bodies import body_chunks, read_body
 from wire.testing.cassette.format.content_coding import decode_content, refusal
-from wire.testing.cassette.format.file import (
-    End,
-    Interaction,
-    Request,
-    Response,
-    block,
-    save,
-    whole_block,
-)
+from wire.testing.cassette.format.file import block, save, whole_block
 from wire.testing.cassette.format.kept_headers import (
     Headers,
     is_emulated,
@@ -38,6 +30,8 @@ from wire.testing.cassette.format.kept_headers import (
 )
 from wire.testing.cassette.format.redaction import NO_REDACTION, Redaction
 from wire.testing.cassette.format.sent import Sent
+from wire.testing.cassette.format.structs import End, Interaction, Request, Response
+from wire.testing.cassette.heard import Heard, written
 from wire.testing.cassette.leaks import Known, Leak
 
 
@@ -105,8 +99,9 @@ class Recorder:
         body: bytes,
         end: End,
         timing: Timing | None = None,
+        heard: Heard | None = None,
     ) -> CassetteError | None:
-        """Write the cassette after the body of a response was closed.
+        """Write the cassette after the body of a response, or a session, was closed.
 
         Returns the error instead of raising it, so that the caller can close the connection first.
         """
@@ -129,7 +124,12 @@ class Recorder:
                 request=request,
                 response=response,
             )
+            if heard is not None:
+                interaction = with_session(interaction, heard, self._redaction)
             with self._lock:
+                for each in [] if heard is None else heard.messages:
+                    if each.direction == "sent":
+                        self._known.learn_request(sent.url, (), each.data)
                 self._add(position, interaction)
         except CassetteError as error:
             return CassetteError(error.message, raw=content)
@@ -163,6 +163,25 @@ class Recorder:
         save(self._path, (self._kept[position][1] for position in sorted(self._kept)))
 
 
+def with_session(interaction: Interaction, heard: Heard, redaction: Redaction) -> Interaction:
+    """Add the messages and the end of a session to the interaction that opened it."""
+    session = written(heard.messages, redaction)
+    request, response = interaction.request, interaction.response
+    return msgspec.structs.replace(
+        interaction,
+        request=msgspec.structs.replace(request, redacted=session.sent_paths or UNSET),
+        response=msgspec.structs.replace(
+            response,
+            redacted=session.received_paths or UNSET,
+            times=UNSET,
+            chunks=UNSET,
+            close=heard.close,
+            end=heard.end,
+        ),
+        messages=session.messages,
+    )
+
+
 def _timed(response: Response, timing: Timing) -> Response:
     """Add the times of the chunks, and their lengths unless they are those of the events."""
     events = [len(each) for each in body_chunks(response.body)]
@@ -178,7 +197,8 @@ def _ended(interaction: Interaction) -> int:
 
     It is 0 if that is not recorded.
     """
-    return (interaction.started or 0) + sum(interaction.response.times or ())
+    inside = (each.after or 0 for each in interaction.messages or ())
+    return (interaction.started or 0) + sum(interaction.response.times or ()) + sum(inside)
 
 
 def response_of(

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 import anyio
 import httpx
+from msgspec import UNSET
 
 from wire.core.arguments import checked_arguments
 from wire.core.errors import CassetteError, ConfigurationError, WireError
@@ -113,7 +114,8 @@ def sweep(
 
     Nothing waits, unless the code does: use `retry=Retry(base=0)`, or no retries.
 
-    Raises `ConfigurationError` for an unknown fault, `CassetteError` for a malformed cassette, and
+    Raises `ConfigurationError` for an unknown fault, `CassetteError` for a cassette that is
+    malformed or has a session, and
     what `function` raises with the responses as recorded, unless it is one of `errors`.
 
     Args:
@@ -327,6 +329,10 @@ class _Cases:
         interactions = load(read_whole(path, CassetteError), name).interactions
         if not interactions:
             raise CassetteError(f"{name}: the cassette is empty")
+        for index, each in enumerate(interactions):
+            if each.messages is not UNSET:
+                problem = "a session over WebSocket, which a sweep cannot play"
+                raise CassetteError(f"{name}: interactions[{index}] is {problem}")
         compared = redacting(match or Match(), interactions)
         self.player = Player(interactions, compared, name, "")
         self.recorded = [self.player.played(index) for index in range(len(interactions))]

@@ -3,48 +3,40 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
-import sys
-import threading
-import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
 
 import httpx
 
 from wire.core.arguments import checked_arguments
 from wire.core.errors import CassetteError, ConfigurationError
-from wire.core.forks import new_in_child
 from wire.core.secret import Secret, sealed_list, sealed_object
 from wire.http.async_lanes import AsyncLanes
+from wire.http.duplex import LINK
 from wire.http.httpx2 import AsyncHttpx2Transport, Httpx2Transport, library_of
 from wire.http.lanes import Lanes
 from wire.http.network import AsyncTransport, Transport, transport_of_block
-from wire.http.watchdog import ATTEMPT
+from wire.http.watchdog import ATTEMPT, UPGRADE
 from wire.testing.cassette.cache import Entries
+from wire.testing.cassette.copying import AsyncRecorded, BodyCopy, Clock, Recorded, wrapped
 from wire.testing.cassette.deck import Deck, Drifted, Keep
-from wire.testing.cassette.format.file import End
-from wire.testing.cassette.format.sent import Sent
+from wire.testing.cassette.format.sent import Sent, session_url
 from wire.testing.cassette.instrument import Faults, Instrument
 from wire.testing.cassette.matching import Match
 from wire.testing.cassette.modes import Mode, mode_of
 from wire.testing.cassette.player import Played
 from wire.testing.cassette.playing import body_of, played_response
-from wire.testing.cassette.recorder import Timing
-
-_ENDS: list[tuple[type[Exception], End]] = [
-    (httpx.TimeoutException, "timeout"),
-    (httpx.RemoteProtocolError, "cut"),
-    (Exception, "reset"),
-]
+from wire.testing.cassette.plot import Plot
 
 
 class _OnInner:
     """What both transports have: the one below, and a recording."""
 
     _inner: Any
-    _take: Callable[[Sent], Played | Keep | None]
-    _clock: _Clock | None = None
+    _take: Callable[[Sent], Played | Plot | Keep | None]
+    _clock: Clock | None = None
     _sleep: bool = False
 
     def _put_below(self, sockets: Any) -> Any:
@@ -68,12 +60,22 @@ class _Sends(_OnInner, httpx.BaseTransport):
             playing = body_of(taken, request, self._sleep)
             playing.begin()
             return played_response(taken, playing)
+        if isinstance(taken, Plot):
+            from wire.testing.cassette.played_links import PlayedLink, opened_response
+
+            return opened_response(taken, request, PlayedLink, timed=self._sleep)
         watch = None if self._clock is None else self._clock.start()
         response: httpx.Response = self._inner.handle_request(request)
         if taken is None:
             return response
         assert isinstance(response.stream, httpx.SyncByteStream)
-        return _wrapped(response, _Recorded(response.stream, _BodyCopy(taken, response, watch)))
+        copy = BodyCopy(taken, request, response, watch)
+        recorded = wrapped(response, Recorded(response.stream, copy))
+        if copy.heard is not None:
+            from wire.http.links import Link
+
+            recorded.extensions[LINK] = functools.partial(Link, tape=copy.heard)
+        return recorded
 
     def close(self) -> None:
         """Close the inner transport."""
@@ -95,13 +97,22 @@ class _AsyncSends(_OnInner, httpx.AsyncBaseTransport):
             playing = body_of(taken, request, self._sleep)
             await playing.async_begin()
             return played_response(taken, playing)
+        if isinstance(taken, Plot):
+            from wire.testing.cassette.played_links import AsyncPlayedLink, opened_response
+
+            return opened_response(taken, request, AsyncPlayedLink, timed=self._sleep)
         watch = None if self._clock is None else self._clock.start()
         response: httpx.Response = await self._inner.handle_async_request(request)
         if taken is None:
             return response
         assert isinstance(response.stream, httpx.AsyncByteStream)
-        copy = _BodyCopy(taken, response, watch)
-        return _wrapped(response, _AsyncRecorded(response.stream, copy))
+        copy = BodyCopy(taken, request, response, watch)
+        recorded = wrapped(response, AsyncRecorded(response.stream, copy))
+        if copy.heard is not None:
+            from wire.http.async_links import AsyncLink
+
+            recorded.extensions[LINK] = functools.partial(AsyncLink, tape=copy.heard)
+        return recorded
 
     async def aclose(self) -> None:
         """Close the inner transport."""
@@ -112,9 +123,9 @@ class _InUse:
     """Settings and recording shared by `Cassette` and `AsyncCassette`."""
 
     _deck: Deck
-    _take: Callable[[Sent], Played | Keep | None]
+    _take: Callable[[Sent], Played | Plot | Keep | None]
     _sleep: bool
-    _clock: _Clock | None
+    _clock: Clock | None
 
     @classmethod
     def _sharing(cls, other: _InUse) -> Self:
@@ -234,7 +245,7 @@ class Cassette(_InUse, _Sends):
         inner, secrets = sealed_object(inner, "handle_request"), sealed_list(secrets)
         self._inner = _inner(inner, "handle_request", Httpx2Transport, Lanes)
         again = again or f"to record it again, use Cassette({os.fspath(path)!r}, 'rewrite') once"
-        self._sleep, self._clock = sleep, _Clock() if timing else None
+        self._sleep, self._clock = sleep, Clock() if timing else None
         instrument = Instrument(chunks, faults, sleep)
         self._deck = Deck(path, mode_of(mode), match or Match(), again, secrets, redact, instrument)
         self._take = self._deck.take
@@ -266,7 +277,7 @@ class AsyncCassette(_InUse, _AsyncSends):
         self._inner = _inner(inner, "handle_async_request", AsyncHttpx2Transport, AsyncLanes)
         name = os.fspath(path)
         again = again or f"to record it again, use AsyncCassette({name!r}, 'rewrite') once"
-        self._sleep, self._clock = sleep, _Clock() if timing else None
+        self._sleep, self._clock = sleep, Clock() if timing else None
         instrument = Instrument(chunks, faults, sleep)
         self._deck = Deck(path, mode_of(mode), match or Match(), again, secrets, redact, instrument)
         self._take = self._deck.take
@@ -503,147 +514,7 @@ def _is_for_token(request: httpx.Request) -> bool:
 
 def sent_of(request: httpx.Request, body: bytes) -> Sent:
     """Return the request as a cassette compares it."""
-    return Sent(request.method, str(request.url), request.headers.multi_items(), body)
-
-
-def _wrapped(
-    response: httpx.Response, stream: httpx.SyncByteStream | httpx.AsyncByteStream
-) -> httpx.Response:
-    # A new object, since a response that was created with its content, as mock transports do it,
-    # never reads its stream.
-    return httpx.Response(
-        response.status_code,
-        headers=response.headers.raw,
-        stream=stream,
-        extensions=response.extensions,
-    )
-
-
-class _Watch:
-    """Notes when the chunks of one response come."""
-
-    def __init__(self, now: float, started: float) -> None:
-        self._last = now
-        self.timing = Timing(round(started * 1000), [], [])
-
-    def chunk(self, length: int) -> None:
-        """Add a chunk that came now."""
-        now = time.monotonic()
-        self.timing.times.append(round((now - self._last) * 1000))
-        self.timing.chunks.append(length)
-        self._last = now
-
-
-class _Clock:
-    """Starts with the first request of a recording."""
-
-    def __init__(self) -> None:
-        self._first: float | None = None
-        self._lock = threading.Lock()
-        new_in_child(self, _lock=threading.Lock)
-
-    def start(self) -> _Watch:
-        """Start the watch of a request that is sent now."""
-        with self._lock:  # else a request could come before the first one
-            now = time.monotonic()
-            if self._first is None:
-                self._first = now
-        return _Watch(now, now - self._first)
-
-
-class _BodyCopy:
-    """Copies the body of one response while the caller reads it, and notes how the body ended."""
-
-    def __init__(self, keep: Keep, response: httpx.Response, watch: _Watch | None) -> None:
-        self.closed = False
-        self.end: End = "closed by the caller"
-        self._pieces: list[bytes] = []
-        self._keep = keep
-        self._watch = watch
-        self._status, self._headers = response.status_code, response.headers.multi_items()
-
-    def take(self, data: bytes) -> bytes:
-        """Store the bytes and return them."""
-        self._pieces.append(data)
-        if self._watch is not None:
-            self._watch.chunk(len(data))
-        return data
-
-    def failed(self, cause: Exception) -> None:
-        """Record that reading the body raised `cause`; the first cause counts."""
-        if self.end == "closed by the caller":
-            self.end = next(end for kind, end in _ENDS if isinstance(cause, kind))
-
-    def keep(self) -> CassetteError | None:
-        """Pass the stored body on; return the error of that, if any."""
-        self.closed = True
-        body = b"".join(self._pieces)
-        timing = None if self._watch is None else self._watch.timing
-        return self._keep(self._status, self._headers, body, self.end, timing)
-
-
-def _raise_unless_interrupted(problem: CassetteError | None) -> None:
-    """Raise `problem`, unless a cancellation or interrupt is being raised: it must not be lost."""
-    active = sys.exception()
-    if problem is not None and (active is None or isinstance(active, Exception)):
-        raise problem
-
-
-class _Recorded(httpx.SyncByteStream):
-    def __init__(self, body: httpx.SyncByteStream, copy: _BodyCopy) -> None:
-        self._body, self._copy = body, copy
-
-    def __iter__(self) -> Iterator[bytes]:
-        reads = iter(self._body)
-        while True:
-            try:
-                data = next(reads)
-            except StopIteration:
-                self._copy.end = "eof"
-                return
-            except Exception as cause:
-                self._copy.failed(cause)
-                raise
-            yield self._copy.take(data)
-
-    def close(self) -> None:
-        if self._copy.closed:
-            return
-        problem = self._copy.keep()
-        try:
-            self._body.close()
-        finally:
-            _raise_unless_interrupted(problem)
-
-
-class _AsyncRecorded(httpx.AsyncByteStream):
-    """Is its own iterator, since trio warns of an async generator that is not closed."""
-
-    def __init__(self, body: httpx.AsyncByteStream, copy: _BodyCopy) -> None:
-        self._body, self._reads, self._copy = body, aiter(body), copy
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return self
-
-    async def __anext__(self) -> bytes:
-        try:
-            return self._copy.take(await anext(self._reads))
-        except StopAsyncIteration:
-            if self._copy.end == "closed by the caller":
-                self._copy.end = "eof"
-            raise
-        except Exception as cause:
-            self._copy.failed(cause)
-            raise
-
-    async def aclose(self) -> None:
-        if self._copy.closed:
-            return
-        problem = self._copy.keep()
-        try:
-            for each in (self._reads, self._body):
-                close = getattr(each, "aclose", None)
-                if close is not None:
-                    await close()
-        finally:
-            _raise_unless_interrupted(problem)
+    url = str(request.url)
+    if UPGRADE in request.extensions:
+        url = session_url(url)
+    return Sent(request.method, url, request.headers.multi_items(), body)

@@ -8,11 +8,14 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from msgspec import UNSET
+
 from wire.core.errors import CassetteError
 from wire.core.files import read_whole
 from wire.testing.cassette.faults import Fault
-from wire.testing.cassette.format.file import Interaction, load
+from wire.testing.cassette.format.file import load
 from wire.testing.cassette.format.sent import Sent
+from wire.testing.cassette.format.structs import Interaction
 from wire.testing.cassette.instrument import Instrument
 from wire.testing.cassette.matching import ComparedRequest, Match, redacting
 from wire.testing.cassette.pieces import Cut, Pause, Piece, Reset
@@ -38,7 +41,7 @@ class Recorded:
     """Cassettes that answer requests to any address: a file, or all files of a folder.
 
     With `repeats`, the last of equal requests is answered again and again. Raises `CassetteError`
-    for a file that is missing or malformed, and for a folder without a cassette.
+    for a file that is missing, malformed or has a session, and for a folder without a cassette.
     """
 
     def __init__(
@@ -50,6 +53,10 @@ class Recorded:
             found = load(read_whole(file, CassetteError), str(file)).interactions
             name = "" if file == Path(path) else f"{file.relative_to(path).as_posix()} "
             labels += [f"{name}interactions[{index}]" for index in range(len(found))]
+            for index, each in enumerate(found):
+                if each.messages is not UNSET:
+                    problem = "a session over WebSocket, which the emulator does not play"
+                    raise CassetteError(f"{file}: interactions[{index}] is {problem}")
             interactions += found
         self._instrument = instrument or Instrument()
         self._instrument.check(len(interactions), str(path))

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import msgspec
+from msgspec import UNSET
 
 from wire.core.decoders import decoder
 from wire.core.errors import CassetteError
@@ -18,7 +19,7 @@ from wire.testing.cassette.checks.drift import drift
 from wire.testing.cassette.checks.endpoints import endpoint_of
 from wire.testing.cassette.checks.scan import Allowed, scan
 from wire.testing.cassette.format.bodies import body_bytes
-from wire.testing.cassette.format.file import VERSION, CassetteFile, load
+from wire.testing.cassette.format.file import load
 from wire.testing.cassette.format.file_position import (
     Fault,
     Path,
@@ -27,6 +28,8 @@ from wire.testing.cassette.format.file_position import (
     refuse_deep,
     shown,
 )
+from wire.testing.cassette.format.sent import is_session
+from wire.testing.cassette.format.structs import VERSION, CassetteFile
 from wire.testing.cassette.matching import Match
 
 Kind = Literal["format", "secret", "drift", "orphan", "incomplete", "repeated", "unknown"]
@@ -202,7 +205,8 @@ def _fault(kind: Any, raw: bytes, path: Path) -> Iterator[tuple[Path, Path, Faul
 def _incomplete(cassette: CassetteFile, name: str, lines: _Lines) -> Iterator[Finding]:
     for index, interaction in enumerate(cassette.interactions):
         end = interaction.response.end
-        if end != "eof":
+        is_left = interaction.messages is not UNSET and end == "closed by the caller"
+        if end != "eof" and not is_left:  # a program ends its session
             path = f"$.interactions[{index}].response.end"
             yield Finding(
                 name,
@@ -225,7 +229,7 @@ def _repeated(cassette: CassetteFile, name: str, lines: _Lines) -> Iterator[Find
         compared = match.compared(
             request.method, request.url, body_bytes(request.body), content_type
         )
-        equal[compared.key].append(index)
+        equal[f"{is_session(request.url)} {compared.key}"].append(index)
     for first, *others in equal.values():
         for index in others:
             yield Finding(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -24,8 +24,8 @@ from wire.core.memory import WireStruct, key_path, unknown
 from wire.core.sse import Decoder
 from wire.testing.cassette.checks.endpoints import ERRORS, Endpoint, endpoint_of
 from wire.testing.cassette.format.bodies import body_bytes
-from wire.testing.cassette.format.file import Body, Interaction, Response
 from wire.testing.cassette.format.json_style import MAX_JSON_DEPTH
+from wire.testing.cassette.format.structs import Body, Interaction, Message, Response
 
 _SHOWN_VALUE = 80
 """Characters of a value in a report."""
@@ -41,9 +41,10 @@ class Drift(NamedTuple):
     """One thing in an interaction that the types of its wire do not know."""
 
     place: str
-    """`request`, `response`, or an event of the response such as `response event 3`."""
+    """`request`, `response`, an event of the response such as `response event 3`, or a message of a
+    session, such as `sent message 0` or `received message 1`."""
     path: str
-    """JSON path in the body or in the data of the event."""
+    """JSON path in the body, in the data of the event or in the message."""
     kind: Literal["key", "type", "value", "body"]
     """`key`: an unknown key. `type`: a known key with a value of another type. `value`: an unknown
     enum value. `body`: a body that is not a JSON object, or is nested too deeply to be read.
@@ -60,6 +61,8 @@ class Drift(NamedTuple):
 
 _OF_LINES = ("MessageBatchResult", "ChatResponse", "GenerateResponse", "Progress")
 """Structs of bodies with one JSON object a line."""
+_SPELLED = ("gemini", "gemini.live")
+"""Wires whose server accepts several spellings of a key."""
 _WORDS = {
     "key": "unknown key with the value",
     "type": "another type than the known one",
@@ -83,6 +86,8 @@ def drift(interaction: Interaction) -> list[Drift]:
         # Chat completions and Responses have one struct for errors.
         shared = endpoint.wire.partition(".")[0]
         endpoint = Endpoint(shared, "", ERRORS.get(shared, "ErrorBody"))
+    if interaction.messages is not UNSET:
+        found += _in_messages(interaction.messages, endpoint)
     event = endpoint.event or endpoint.answer
     found += _in_body("response", response.body, endpoint, endpoint.answer, event)
     together: dict[tuple[str, str, str, str], Drift] = {}
@@ -93,6 +98,19 @@ def drift(interaction: Interaction) -> list[Drift]:
         first = together.setdefault(key, each._replace(times=0))
         together[key] = first._replace(times=first.times + 1)
     return list(together.values())
+
+
+def _in_messages(messages: Iterable[Message], endpoint: Endpoint) -> Iterator[Drift]:
+    """Yield what the messages of a session have that the structs of the endpoint do not know."""
+    for number, message in enumerate(messages):
+        is_sent = message.direction == "sent"
+        kind = endpoint.struct(endpoint.request if is_sent else endpoint.answer)
+        assert kind is not None
+        place, data = f"{message.direction} message {number}", body_bytes(message.body)
+        for each in _in_object(place, data, "$", endpoint, kind, is_request=is_sent):
+            # The type of a request of Responses is no field of its struct, which HTTP has too.
+            if not (is_sent and each[1:3] == ("$.type", "key")):
+                yield each
 
 
 def _in_body(
@@ -134,7 +152,7 @@ def _in_object(
     is_request: bool = False,
 ) -> Iterator[Drift]:
     misfits: set[str] = set()
-    known = _known_values()[endpoint.wire]
+    known = _known_values().get(endpoint.wire, {})  # those of sessions are in no inventory
     try:
         struct = _decoded(data, endpoint, kind, is_request=is_request)
         values = list(_values(struct, "", known, plain(data), misfits))
@@ -142,7 +160,7 @@ def _in_object(
     except (Unreadable, LimitError, RecursionError):
         yield Drift(place, root, "body", _shown(data.decode("utf-8", "replace")))
         return
-    if endpoint.wire == "gemini" and is_request:  # Google's server takes `object` for `OBJECT`
+    if endpoint.wire in _SPELLED and is_request:  # Google's server takes `object` for `OBJECT`
         upper = frozenset(text.upper() for texts in known.values() for text in texts)
         values = [each for each in values if each[1].upper() not in upper]
     for path, value in keys:
@@ -154,7 +172,7 @@ def _in_object(
 def _decoded(
     data: bytes, endpoint: Endpoint, kind: type[WireStruct], *, is_request: bool
 ) -> WireStruct:
-    if endpoint.wire == "gemini" and is_request:
+    if endpoint.wire in _SPELLED and is_request:
         from wire.gemini.decode import decode  # reads the spellings that Google's server accepts
 
         try:
@@ -252,7 +270,7 @@ class Change(NamedTuple):
     """One change in the shape of a response since it was recorded."""
 
     path: str
-    """`status`, `end`, `body`, `event NAME`, `header NAME`, or a JSON path: `$...`, and
+    """`status`, `end`, `close`, `body`, `event NAME`, `header NAME`, or a JSON path: `$...`, and
     `event NAME, $...` in a stream whose events have names. `[*]` stands for all items of a list.
     """
     recorded: str
@@ -268,8 +286,15 @@ class Change(NamedTuple):
         return f"{self.path}: recorded {self.recorded}, live {self.live}"
 
 
-def changes(recorded: Response, live: Response) -> list[Change]:
-    """List what changed in shape between two responses to one request.
+def changes(
+    recorded: Response,
+    live: Response,
+    recorded_messages: Iterable[Message] = (),
+    live_messages: Iterable[Message] = (),
+) -> list[Change]:
+    """List what changed in shape between two responses to one request, or two sessions.
+
+    Of a session, the messages of the server count as the events of a stream.
 
     Compared are the status, how the body ended, the names of the stored headers, the kinds of
     events, the keys of JSON with the types of their values, and enum values. Texts, numbers, the
@@ -277,7 +302,7 @@ def changes(recorded: Response, live: Response) -> list[Change]:
 
     A key that is new inside a new object is not listed; the object is.
     """
-    old, new = _shape(recorded), _shape(live)
+    old, new = _shape(recorded, recorded_messages), _shape(live, live_messages)
     found = []
     for path in (*old, *(path for path in new if path not in old)):
         before, after = old.get(path, _ABSENT), new.get(path, _ABSENT)
@@ -303,7 +328,7 @@ _ABSENT = _Place()
 _Shape = dict[str, _Place]
 
 
-def _shape(response: Response) -> _Shape:
+def _shape(response: Response, messages: Iterable[Message]) -> _Shape:
     """Return the values that are compared, by path."""
     shape: _Shape = {}
     _add(shape, "status", str(response.status))
@@ -311,6 +336,11 @@ def _shape(response: Response) -> _Shape:
     for name, value in response.headers.items():
         media_type = value.partition(";")[0].strip()
         _add(shape, f"header {name}", media_type if name == "content-type" else "present")
+    if response.close is not UNSET:
+        _add(shape, "close", str(response.close.code))
+    for each in messages:
+        if each.direction == "received":
+            _add_event(shape, "", body_bytes(each.body))
     body = response.body
     if body is UNSET:
         _add(shape, "body", "none")

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from wire.core.memory import WireStruct
+from wire.testing.cassette.format.sent import is_session
 from wire.wires.providers import owner_of
 
 
@@ -27,19 +28,13 @@ class Endpoint(NamedTuple):
         """Return the struct of a name."""
         found: type[WireStruct] | None = None
         if name:
-            found = getattr(importlib.import_module(_TYPES[self.wire]), name)
+            folder = _FOLDERS.get(self.wire, self.wire)
+            found = getattr(importlib.import_module(f"wire.{folder}.types"), name)
         return found
 
 
-_TYPES = {
-    "gemini": "wire.gemini.types",
-    "openai": "wire.openai.chat.types",
-    "openai.responses": "wire.openai.responses.types",
-    "anthropic": "wire.anthropic.types",
-    "converse": "wire.converse.types",
-    "ollama": "wire.ollama.types",
-    "gemini.interactions": "wire.gemini.interactions.types",
-}
+_FOLDERS = {"openai": "openai.chat"}
+"""Wire -> the package of its structs, where it has not the wire's name."""
 
 ERRORS = {"converse": "ErrorObject"}
 """Wire -> the struct of its errors, where it is not `ErrorBody`."""
@@ -188,18 +183,32 @@ _CONVERSE = _rows(
 )
 
 
+_SESSIONS = (
+    *_rows("openai.realtime", ("GET", "/realtime", "ClientEvent", "ServerEvent")),
+    *_rows("openai.responses", ("GET", "/responses", "ResponseRequest", "StreamEvent")),
+    *_rows(
+        "gemini.live",
+        ("GET", r"BidiGenerateContent(?:Constrained)?", "ClientMessage", "ServerMessage"),
+    ),
+)
+"""Sessions over WebSocket: the structs are those of a message of the client and of the server."""
+
+
 def endpoint_of(method: str, url: str, headers: Mapping[str, str]) -> Endpoint | None:
     """Return the endpoint of a request; `None` if it belongs to none of the wires.
 
     >>> endpoint_of("POST", "https://api.openai.com/v1/responses", {}).answer
     'Response'
+    >>> endpoint_of("GET", "wss://api.openai.com/v1/realtime?model=m", {}).answer
+    'ServerEvent'
 
     The path decides. Where wires have the same path, the header `anthropic-version` and the host
     decide.
     """
     parts = urlsplit(url)
     path = parts.path.rstrip("/")
-    for method_pattern, pattern, endpoint in _tables(parts.hostname or "", path, headers):
+    rows = _SESSIONS if is_session(url) else _tables(parts.hostname or "", path, headers)
+    for method_pattern, pattern, endpoint in rows:
         if re.fullmatch(method_pattern, method.upper()) and pattern.search(path):
             return endpoint
     return None

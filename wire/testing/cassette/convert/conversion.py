@@ -19,12 +19,13 @@ from wire.testing.cassette.convert.har import is_har, read_har, write_har
 from wire.testing.cassette.convert.vcr import is_vcr, read_vcr, write_vcr
 from wire.testing.cassette.convert.yaml_values import parse_yaml, yaml_line_of
 from wire.testing.cassette.format.bodies import read_body
-from wire.testing.cassette.format.file import Interaction, Request, assembled, load, whole_block
+from wire.testing.cassette.format.file import assembled, load, whole_block
 from wire.testing.cassette.format.file_position import Fault, fault_of, line_of, positions, shown
 from wire.testing.cassette.format.kept_headers import kept_url, request_headers, response_headers
 from wire.testing.cassette.format.redaction import NO_REDACTION
+from wire.testing.cassette.format.structs import Interaction, Request
 from wire.testing.cassette.leaks import Known
-from wire.testing.cassette.recorder import response_of
+from wire.testing.cassette.recorder import response_of, with_session
 
 Format = Literal["wire", "vcr", "har"]
 
@@ -223,7 +224,12 @@ def _interaction(exchange: Exchange, notes: Notes) -> Interaction:
     )
     if redacted.paths or response.redacted:
         notes.add("credentials in fields of bodies are replaced by [redacted]")
-    return Interaction(request=request, response=response)
+    interaction = Interaction(request=request, response=response)
+    if exchange.heard is not None:
+        interaction = with_session(interaction, exchange.heard, NO_REDACTION)
+        if interaction.request.redacted or interaction.response.redacted:
+            notes.add("credentials in fields of messages are replaced by [redacted]")
+    return interaction
 
 
 def _check_headers(exchange: Exchange, owner: str, kept: dict[str, str]) -> None:
@@ -282,6 +288,9 @@ def _learn(exchange: Exchange, known: Known) -> None:
         _url_without_placeholders(exchange.sent.url),
         [(name, value) for name, value in pairs if not _is_placeholder(value)],
     )
+    for each in exchange.heard.messages if exchange.heard is not None else ():
+        if each.direction == "sent":
+            known.learn_request(exchange.sent.url, (), each.data)
 
 
 def _is_placeholder(value: str) -> bool:

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from wire.testing.cassette.convert.yaml_values import Plain, resolved
-from wire.testing.cassette.format.file import End
 from wire.testing.cassette.format.file_position import Fault, Path, shown
 from wire.testing.cassette.format.sent import Sent
+from wire.testing.cassette.format.structs import End
+from wire.testing.cassette.heard import Heard
 
 Headers = list[tuple[str, str]]
 
@@ -37,6 +38,8 @@ class Exchange(NamedTuple):
     decoded: bool
     """Whether the body is stored without its content encoding, whatever the headers say."""
     end: End = "eof"
+    heard: Heard | None = None
+    """The messages, if the request opened a session."""
 
 
 class Notes:
@@ -152,15 +155,15 @@ class At(NamedTuple):
             return value
         raise self.fault("expected an HTTP status from 100 to 999")
 
-    def url(self) -> str:
-        """Return the value as an absolute URL."""
+    def url(self, schemes: tuple[str, str] = ("http", "https")) -> str:
+        """Return the value as an absolute URL with one of the schemes."""
         text = self.text()
         try:
             parts = urlsplit(text)
         except ValueError as cause:  # such as half of the brackets of an IPv6 address
             raise self.fault(f"not a URL: {cause}") from None
-        if parts.scheme not in ("http", "https") or not parts.netloc:
-            raise self.fault("expected a URL with http or https")
+        if parts.scheme not in schemes or not parts.netloc:
+            raise self.fault(f"expected a URL with {' or '.join(schemes)}")
         return text
 
     def utf8(self) -> bytes:

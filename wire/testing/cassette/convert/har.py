@@ -26,10 +26,12 @@ from wire.testing.cassette.convert.foreign import (
     reason_phrase,
 )
 from wire.testing.cassette.format.bodies import body_bytes
-from wire.testing.cassette.format.file import End, Interaction
-from wire.testing.cassette.format.sent import Sent
+from wire.testing.cassette.format.sent import Sent, session_url
+from wire.testing.cassette.format.structs import Close, End, Interaction
+from wire.testing.cassette.heard import Heard
 
 _EPOCH = datetime(1970, 1, 1)
+_OPCODES = (1, 2)
 _FORM = "application/x-www-form-urlencoded"
 _OWN_ENDS: dict[str, End] = {end: end for end in get_args(End)}
 _ENDS: tuple[tuple[str, End], ...] = (
@@ -61,6 +63,9 @@ def read_har(file: At, notes: Notes) -> Iterator[Exchange]:
         reason = _unusable(entry, request, response)
         if reason:
             notes.add(f"{entry.shown}: not converted: {reason}")
+            continue
+        if "_webSocketMessages" in entry:
+            yield _session(entry, request, response)
             continue
         body, decoded = _content(response, notes)
         yield Exchange(
@@ -98,12 +103,10 @@ def _unusable(entry: At, request: At, response: At) -> str:
     """Return the reason why an entry cannot be replayed; empty if it can."""
     kind = entry.get("_resourceType")
     status = response.child("status")
-    if (
-        "_webSocketMessages" in entry
-        or (kind is not None and kind.value == "websocket")
-        or status.value == 101
-    ):
-        return "a WebSocket"
+    if "_webSocketMessages" in entry:
+        return "" if status.value == 101 else "a WebSocket that was not opened"
+    if (kind is not None and kind.value == "websocket") or status.value == 101:
+        return "a WebSocket without its messages"
     if status.value == 0:
         return "it got no response"
     if not request.child("url").text().lower().startswith(("http://", "https://")):
@@ -118,6 +121,32 @@ def _unusable(entry: At, request: At, response: At) -> str:
     if post is not None and "text" not in post and not _is_form(post):
         return "the body of its request is given as parameters, not as its bytes"
     return ""
+
+
+def _session(entry: At, request: At, response: At) -> Exchange:
+    """Read a session, whose messages stand as Chromium writes them."""
+    heard = Heard()
+    for each in entry.child("_webSocketMessages").items():
+        opcode, data, way = each.child("opcode"), each.child("data"), each.child("type")
+        if opcode.value not in _OPCODES:
+            raise opcode.fault("expected 1, a text, or 2, binary")
+        is_text = opcode.value == 1
+        message = data.utf8() if is_text else data.base64()
+        if way.text() not in ("send", "receive"):
+            raise way.fault("expected send or receive")
+        heard.note("sent" if way.text() == "send" else "received", message, is_text=is_text)
+    if (close := entry.get("_webSocketClose")) is not None:
+        code, reason = close.child("code"), close.child("reason").text()
+        try:
+            made = Close(code=int(code.text()), reason=reason)
+            heard.closed(made.code, made.reason)
+        except ValueError as cause:
+            raise close.fault(f"not the close of a server: {cause}") from None
+    elif (end := _end(response)) in ("cut", "reset", "timeout"):
+        heard.broke(end)
+    url = session_url(request.child("url").url(("ws", "wss")))
+    sent = Sent(request.child("method").text(), url, _headers(request), b"")
+    return Exchange(entry.path, sent, 101, _headers(response), b"", True, heard.end, heard)
 
 
 def _is_missing(content: At | None, body_size: At | None) -> bool:
@@ -204,8 +233,6 @@ def _entry(interaction: Interaction, notes: Notes) -> dict[str, Any]:
         notes.drop("fields of a response", "decoded")
     if response.emulated:
         notes.drop("fields of a response", "emulated")
-    if response.end != "eof":
-        notes.add(f"response.end: {response.end!r} is in the field _error, as Chromium has it")
     written_request: dict[str, Any] = {
         "method": request.method,
         "url": request.url,
@@ -249,6 +276,7 @@ def _entry(interaction: Interaction, notes: Notes) -> dict[str, Any]:
     }
     if response.end != "eof":
         written_response["_error"] = response.end
+        notes.add(f"response.end: {response.end!r} is in the field _error, as Chromium has it")
     times = response.times or []
     if len(times) > 1:
         notes.drop("fields of a response", "times of single chunks")
@@ -257,9 +285,37 @@ def _entry(interaction: Interaction, notes: Notes) -> dict[str, Any]:
         "time": sum(times),
         "request": written_request,
         "response": written_response,
+        **_written_session(interaction, notes),
         "cache": {},
         "timings": {"send": 0, "wait": sum(times[:1]), "receive": sum(times[1:])},
     }
+
+
+def _written_session(interaction: Interaction, notes: Notes) -> dict[str, Any]:
+    """Return the fields of an entry for a session, as Chromium has them; none for a call."""
+    if interaction.messages is UNSET:
+        return {}
+    now = interaction.started or 0
+    messages = []
+    for each in interaction.messages:
+        now += each.after or 0
+        data = body_bytes(each.body)
+        text, encoding = (base64_text(data), {}) if each.binary else _text(data)
+        if encoding:
+            notes.add("a text message that is not UTF-8 is written as a binary one")
+        messages.append(
+            {
+                "type": "send" if each.direction == "sent" else "receive",
+                "time": now / 1000,
+                "opcode": 2 if each.binary or encoding else 1,
+                "data": text,
+            }
+        )
+    fields: dict[str, Any] = {"_resourceType": "websocket", "_webSocketMessages": messages}
+    if (close := interaction.response.close) is not UNSET:
+        fields["_webSocketClose"] = {"code": close.code, "reason": close.reason}
+        notes.add("response.close: it is in the field _webSocketClose of this library")
+    return fields
 
 
 def _date(milliseconds: int) -> str:

@@ -24,8 +24,8 @@ from msgspec import UNSET
 from wire.testing.cassette.convert.foreign import At, Exchange, Headers, Notes, reason_phrase
 from wire.testing.cassette.convert.yaml_values import pyyaml, resolved
 from wire.testing.cassette.format.bodies import body_bytes
-from wire.testing.cassette.format.file import Interaction
 from wire.testing.cassette.format.sent import Sent
+from wire.testing.cassette.format.structs import Interaction
 
 _INTERACTION_KEYS = {"request", "response"}
 _REQUEST_KEYS = {
@@ -88,7 +88,11 @@ def write_vcr(interactions: Iterable[Interaction], notes: Notes) -> str:
     Raises `CassetteError` if PyYAML is not installed.
     """
     yaml = pyyaml()
-    written = [_written(each, notes) for each in interactions]
+    interactions = list(interactions)
+    calls = [each for each in interactions if each.messages is UNSET]
+    if sessions := len(interactions) - len(calls):
+        notes.add("a session over WebSocket: not converted, the format has none", sessions)
+    written = [_written(each, notes) for each in calls]
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     text: str = yaml.dump({"interactions": written, "version": 1}, Dumper=dumper)
     return text

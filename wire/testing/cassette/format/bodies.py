@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, cast
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from wire.testing.cassette.format.file import Body, Event, Framing, in_columns
 from wire.testing.cassette.format.json_style import (
     LAYOUTS,
     ON_ONE_LINE,
@@ -25,6 +24,7 @@ from wire.testing.cassette.format.json_style import (
     readable,
     written,
 )
+from wire.testing.cassette.format.structs import Body, Event, Framing, in_columns
 
 _SPACE = b" \t\r\n"
 # Atomic groups: without them, backtracking splits a CRLF into CR and LF, which is a blank line.
@@ -44,10 +44,21 @@ def read_body(data: bytes, content_type: str = "") -> Body | UnsetType:
     body = _as_json(data)
     if body is None and ("text/event-stream" in content_type or _LIKE_EVENTS.match(data)):
         body = _as_events(data)
-    if body is None:
-        text = _lines(data)
-        body = Body(base64=in_columns(data)) if text is None else Body(text=text)
+    return _checked(data, body or _as_text(data))
+
+
+def read_message(data: bytes) -> Body | UnsetType:
+    """As `read_body`, for a message of a session, which has no events."""
+    return _checked(data, _as_json(data) or _as_text(data)) if data else UNSET
+
+
+def _checked(data: bytes, body: Body) -> Body:
     return body if b"".join(body_chunks(body)) == data else Body(base64=in_columns(data))
+
+
+def _as_text(data: bytes) -> Body:
+    text = _lines(data)
+    return Body(base64=in_columns(data)) if text is None else Body(text=text)
 
 
 def body_bytes(body: Body | UnsetType) -> bytes:

@@ -23,3 +23,17 @@ class Sent(NamedTuple):
     def __repr__(self) -> str:
         # Tracebacks show the variables of frames, and the headers have the key (R-28).
         return f"Sent({self.shown}, {len(self.body)} bytes)"
+
+
+def session_url(url: str) -> str:
+    """Return the URL of a session for the one of its handshake.
+
+    >>> session_url("https://api.openai.com/v1/realtime?model=m")
+    'wss://api.openai.com/v1/realtime?model=m'
+    """
+    return f"ws{url.removeprefix('http')}" if url.startswith("http") else url
+
+
+def is_session(url: str) -> bool:
+    """Return whether a request with this URL opens a session."""
+    return url.startswith(("ws:", "wss:"))

@@ -10,11 +10,12 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from wire.testing.cassette.format.file import Interaction
 from wire.testing.cassette.format.file_position import shown
 from wire.testing.cassette.format.json_paths import Step, parsed, without
+from wire.testing.cassette.format.structs import Interaction
 from wire.testing.cassette.matching import NOTHING, differences, shown_values
-from wire.testing.cassette.views.conversation import Exchange, conversation, readable, split_url
+from wire.testing.cassette.views.conversation import Exchange, conversation, split_url
+from wire.testing.cassette.views.readable import readable
 from wire.testing.cassette.views.snapshots import Stable, events_of
 
 _VOLATILE_HEADERS = ("ratelimit", "request-id")
@@ -108,6 +109,7 @@ class _Side:
         self.responses: list[Any] = []
         self.events: list[list[Any]] = []
         self.replies: list[Any] = []
+        self.messages: list[list[Any]] = []
         for each, exchange in zip(interactions, self.exchanges, strict=True):
             request, response = each.request, each.response
             events = events_of(response.body)
@@ -120,6 +122,14 @@ class _Side:
             self.events.append([without(stable(event), ignore) for event in events])
             self.replies.append(without(stable(_reply(exchange)), ignore))
             self.responses.append(without(stable(_given(body)), ignore))
+            # Both directions have one numbering: a client names ids of the server.
+            stable = _unchanged if exact else Stable().value
+            self.messages.append(
+                [
+                    {"direction": said.direction, "body": without(stable(said.body), ignore)}
+                    for said in exchange.messages or ()
+                ]
+            )
         self.keys: list[_Key] = [
             (
                 each.method,
@@ -212,7 +222,9 @@ def _changes(left: _Side, a: int, right: _Side, b: int, folded: bool) -> Iterato
     yield from _values("reply", left.replies[a], right.replies[b])
     yield from _values("response", left.responses[a], right.responses[b])
     if not folded:
-        yield from _events(left.events[a], right.events[b])
+        yield from _events("events", left.events[a], right.events[b])
+    yield from _events("messages", left.messages[a], right.messages[b])
+    yield from _plain("close", _closed(first), _closed(second))
     yield from _plain("end", first.response.end, second.response.end)
 
 
@@ -237,8 +249,13 @@ def _values(owner: str, old: Any, new: Any) -> Iterator[Change]:
         )
 
 
-def _events(old: list[Any], new: list[Any]) -> Iterator[Change]:
-    """Yield events that were added, removed or changed.
+def _closed(interaction: Interaction) -> str:
+    close = interaction.response.close
+    return "" if close is UNSET else f"{close.code} {close.reason}".strip()
+
+
+def _events(owner: str, old: list[Any], new: list[Any]) -> Iterator[Change]:
+    """Yield events or messages that were added, removed or changed.
 
     Positions are those of the first recording.
     """
@@ -247,8 +264,8 @@ def _events(old: list[Any], new: list[Any]) -> Iterator[Change]:
             continue
         same = min(i_end - i, j_end - j)
         for at in range(same):
-            yield from _values(f"events[{i + at}]", old[i + at], new[j + at])
+            yield from _values(f"{owner}[{i + at}]", old[i + at], new[j + at])
         for at in range(i + same, i_end):
-            yield from _values(f"events[{at}]", old[at], NOTHING)
+            yield from _values(f"{owner}[{at}]", old[at], NOTHING)
         for at in range(j + same, j_end):
-            yield from _values(f"events[{at}] of the second", NOTHING, new[at])
+            yield from _values(f"{owner}[{at}] of the second", NOTHING, new[at])

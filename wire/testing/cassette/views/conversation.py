@@ -8,32 +8,30 @@ vendor did not send: what cannot be decoded is shown as it was recorded.
 from __future__ import annotations
 
 import bisect
-import hashlib
 import itertools
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from wire.core.close_codes import NO_CLOSE, NORMAL, closed_error
 from wire.core.errors import WireError, one_line
-from wire.core.lenient import Unreadable
+from wire.core.lenient import Unreadable, fields_of, plain
 from wire.testing.cassette.format.bodies import body_bytes, body_chunks
-from wire.testing.cassette.format.file import Body, End, Interaction, Response
 from wire.testing.cassette.format.kept_headers import kept_url
+from wire.testing.cassette.format.structs import Close, End, Interaction, Message, Response
 from wire.testing.cassette.views.parts import (
     Turn,
     part_of,
     tool_names,
 )
+from wire.testing.cassette.views.readable import Said, json_of, readable, said
 from wire.testing.cassette.views.turns import WIRES, Wire, turns_of
 
 _MODEL = re.compile(r"/model/([^/]+)|/(?:models|tunedModels|endpoints|deployments)/([^/:]+)")
-_MAX_DEPTH = 200
-"""Levels of JSON that are shown as JSON. A deeper value is shown as text: each function here that
-walks a value calls itself."""
 
 
 class Stop(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -116,6 +114,10 @@ class Exchange(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     error: Failure | UnsetType = UNSET
     events: int = 0
     """Number of events of a streamed response."""
+    messages: list[Said] | UnsetType = UNSET
+    """The messages of a session, in both directions."""
+    close: Close | UnsetType = UNSET
+    """How the server closed a session."""
     retry_after: str = ""
     times: Times | UnsetType = UNSET
     request: Any = UNSET
@@ -127,8 +129,9 @@ class Exchange(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     @property
     def failed(self) -> bool:
-        """Whether a client would not get a complete response."""
-        return self.status >= 400 or self.end != "eof" or self.error is not UNSET
+        """Whether a client would not get a complete response, or its session broke off."""
+        ends = ("eof", "closed by the caller") if self.messages is not UNSET else ("eof",)
+        return self.status >= 400 or self.end not in ends or self.error is not UNSET
 
 
 class Conversation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -195,47 +198,6 @@ def _without_keys(url: str) -> str:
         return url
 
 
-def json_of(body: Body | UnsetType) -> Any:
-    """Return the JSON value of a body; `UNSET` if it is not JSON."""
-    if body is UNSET:
-        return UNSET
-    try:
-        value = msgspec.json.decode(body.json if body.json is not UNSET else body_bytes(body))
-    except (ValueError, RecursionError):
-        return UNSET
-    return UNSET if _is_deep(value) else value
-
-
-def _is_deep(value: Any) -> bool:
-    level = [value] if isinstance(value, dict | list) else []
-    for _ in range(_MAX_DEPTH):
-        level = [
-            inner
-            for each in level
-            for inner in (each.values() if isinstance(each, dict) else each)
-            if isinstance(inner, dict | list)
-        ]
-        if not level:
-            return False
-    return True
-
-
-def readable(body: Body | UnsetType, headers: Mapping[str, str]) -> Any:
-    """Show a body to a person: its JSON, its text, or the type, size and digest of its bytes."""
-    value = json_of(body)
-    if body is UNSET or value is not UNSET:
-        return value
-    data = body_bytes(body)
-    if body.base64 is not UNSET:
-        digest = hashlib.sha256(data).hexdigest()
-        return {
-            "media_type": headers.get("content-type", ""),
-            "size": len(data),
-            "sha256": digest,
-        }
-    return data.decode("utf-8", "replace")
-
-
 def _exchange(number: int, interaction: Interaction, body: bytes) -> Exchange:
     request, response = interaction.request, interaction.response
     name = wire_of(request.method, request.url)
@@ -250,11 +212,9 @@ def _exchange(number: int, interaction: Interaction, body: bytes) -> Exchange:
     }
     if response.body is not UNSET and response.body.events is not UNSET:
         head["events"] = len(response.body.events)
-    if response.times or interaction.started is not UNSET:
-        chunks = list(itertools.accumulate(response.times or ()))
-        head["times"] = Times(
-            started=interaction.started, chunks=chunks, events=_event_times(response, chunks)
-        )
+    if interaction.messages is not UNSET:
+        return Exchange(**head, **_session(interaction, interaction.messages))
+    head["times"] = _times(interaction)
     sent = json_of(request.body)
     if not name or not (isinstance(sent, dict) or request.body is UNSET):
         return Exchange(
@@ -280,10 +240,43 @@ def _exchange(number: int, interaction: Interaction, body: bytes) -> Exchange:
     )
 
 
+def _session(interaction: Interaction, messages: Sequence[Message]) -> dict[str, Any]:
+    """Return the fields of an exchange that a session has."""
+    response, shown = interaction.response, said(messages)
+    close = response.close
+    code = close.code if close is not UNSET else NO_CLOSE if response.end == "cut" else NORMAL
+    fields: dict[str, Any] = {"messages": shown, "close": close, "model": _model_of(interaction)}
+    if code != NORMAL:
+        fields["error"] = _failure(closed_error(code, close.reason if close is not UNSET else ""))
+    times = [each.at for each in shown if each.at is not UNSET]
+    if times:
+        fields["times"] = Times(started=interaction.started, chunks=times)
+    return fields
+
+
+def _model_of(interaction: Interaction) -> str:
+    """Return the model of a session: of its URL, or of the setup that the client sends first."""
+    found = parse_qs(split_url(interaction.request.url).query).get("model", [""])[0]
+    for each in (interaction.messages or ())[:1]:
+        setup = fields_of(msgspec.Raw(body_bytes(each.body))).get("setup")
+        named = plain(bytes(setup)) if setup is not None else None
+        if not found and isinstance(named, dict) and isinstance(named.get("model"), str):
+            found = named["model"].removeprefix("models/")
+    return found
+
+
 def _tools_of(fields: Mapping[str, Any]) -> Any:
     config = fields.get("toolConfig")
     inside = config.get("tools") if isinstance(config, dict) else None  # of Converse
     return fields.get("tools") or inside
+
+
+def _times(interaction: Interaction) -> Times | UnsetType:
+    response = interaction.response
+    if not response.times and interaction.started is UNSET:
+        return UNSET
+    chunks = list(itertools.accumulate(response.times or ()))
+    return Times(started=interaction.started, chunks=chunks, events=_event_times(response, chunks))
 
 
 def _event_times(response: Response, times: Sequence[int]) -> list[int]:

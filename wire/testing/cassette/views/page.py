@@ -18,22 +18,23 @@ from msgspec import UNSET
 
 from wire.core.printable import printable_line, printable_lines
 from wire.testing.cassette.format.bodies import event_bytes
-from wire.testing.cassette.format.file import Body, Interaction
+from wire.testing.cassette.format.structs import Body, Interaction
 from wire.testing.cassette.views.comparison import Comparison, Pair
 from wire.testing.cassette.views.conversation import (
     Conversation,
     Exchange,
     conversation,
-    readable,
     split_url,
 )
 from wire.testing.cassette.views.parts import Part, Turn
+from wire.testing.cassette.views.readable import Said, brief, readable
 from wire.testing.cassette.views.text import (
     attempt_text,
     file_text,
     json_text,
     outcome_facts,
     request_facts,
+    said_facts,
 )
 from wire.testing.cassette.views.timeline import timeline
 
@@ -195,6 +196,7 @@ def _article(exchange: Exchange, interaction: Interaction) -> str:
             _row("request", _value(exchange.request)) if exchange.request is not UNSET else "",
             _turn(exchange.reply, "reply") if exchange.reply is not UNSET else "",
             _row("response", _value(exchange.response)) if exchange.response is not UNSET else "",
+            _messages(exchange.messages) if exchange.messages is not UNSET else "",
             f'<footer class="{state}">{_facts(outcome_facts(exchange), "outcome")}',
             _error(exchange),
             "".join(f'<p class="note">{_line(note)}</p>' for note in exchange.notes),
@@ -248,6 +250,18 @@ def _part(part: Part) -> str:
     id = f" <small>{_line(part.id)}</small>" if part.id else ""
     head = f"<p>{label} <code>{_line(part.name)}</code>{id}{error}</p>"
     return f'<div class="{part.kind}">{head}{content}{files}{signature}</div>'
+
+
+def _messages(messages: Sequence[Said]) -> str:
+    """Render the messages of a session in order; an arrow and a column tell who sent each."""
+    return f'<ol class="messages">{"".join(map(_said, messages))}</ol>' if messages else ""
+
+
+def _said(said: Said) -> str:
+    arrow, who = ("\u2192", "client") if said.direction == "sent" else ("\u2190", "server")
+    facts = "".join(f" <small>{_line(fact)}</small>" for fact in said_facts(said))
+    summary = f"{arrow} {who} <code>{_line(said.name)}</code>{facts}"
+    return f'<li class="{said.direction}">{_folded(summary, _value(brief(said.body)))}</li>'
 
 
 def _signature(part: Part) -> str:

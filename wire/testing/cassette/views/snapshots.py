@@ -20,8 +20,10 @@ from wire.core.json_values import checked
 from wire.core.memory import encode
 from wire.core.secret_fields import masked_body
 from wire.testing.cassette.format.bodies import event_bytes
-from wire.testing.cassette.format.file import Body, Event, Interaction, load
-from wire.testing.cassette.views.conversation import conversation, readable
+from wire.testing.cassette.format.file import load
+from wire.testing.cassette.format.structs import Body, Event, Interaction
+from wire.testing.cassette.views.conversation import conversation
+from wire.testing.cassette.views.readable import readable
 
 # The caller chooses a `custom_id`.
 _ID = re.compile(r"id|(?!custom_id).*_id|.*[a-z]Id|uuid|system_fingerprint")
@@ -121,9 +123,18 @@ class Snapshots:
         self.replies: list[Any] = []
         """For each request for a reply: role and parts of the folded message, why it stopped and
         the error; `None` for another request."""
+        self.messages: list[list[Any]] = []
+        """For each session its messages, each with its direction and its JSON or text; any other
+        interaction has none."""
         for each, exchange in zip(interactions, conversation(interactions).exchanges, strict=True):
             self.requests.append(stable.value(_request(each)))
             self.events.append([stable.value(event) for event in events_of(each.response.body)])
+            self.messages.append(
+                [
+                    {"direction": said.direction, "body": stable.value(said.body)}
+                    for said in exchange.messages or ()
+                ]
+            )
             reply = {
                 name: getattr(exchange, name)
                 for name in ("reply", "stop", "error")

@@ -15,6 +15,7 @@ from wire.core.printable import printable_json, printable_line, printable_lines
 from wire.testing.cassette.views.comparison import Comparison
 from wire.testing.cassette.views.conversation import Conversation, Exchange
 from wire.testing.cassette.views.parts import Part, Turn
+from wire.testing.cassette.views.readable import Said, brief
 
 _LABEL = 11
 """Columns of the label at the left of each part."""
@@ -116,6 +117,11 @@ def outcome_facts(exchange: Exchange) -> list[str]:
         ]
     if exchange.events:
         facts.append(f"{exchange.events} event{'' if exchange.events == 1 else 's'}")
+    if exchange.messages is not UNSET:
+        sent = sum(each.direction == "sent" for each in exchange.messages)
+        facts.append(f"messages: {sent:,} sent, {len(exchange.messages) - sent:,} received")
+    if exchange.close is not UNSET:
+        facts.append(f"closed by the server with {exchange.close.code}")
     return [fact for fact in facts if fact]
 
 
@@ -146,6 +152,8 @@ def _exchange(exchange: Exchange) -> Iterator[str]:
         yield from _labelled("request", _body(exchange.request))
     if exchange.reply is not UNSET:
         yield from _turn(exchange.reply)
+    for said in exchange.messages or ():
+        yield from _labelled(said.direction, _said(said))
     if exchange.response is not UNSET:
         yield from _labelled("response", _body(exchange.response))
     yield from _labelled("=>", printable_line(", ".join(outcome_facts(exchange))))
@@ -154,6 +162,17 @@ def _exchange(exchange: Exchange) -> Iterator[str]:
         yield from _labelled("error", printable_line(f"{error.type}: {error.message}"))
     for note in exchange.notes:
         yield from _labelled("note", printable_line(note))
+
+
+def _said(said: Said) -> str:
+    facts = [*said_facts(said), ""]
+    return printable_line("  ".join(facts)) + _body(brief(said.body))
+
+
+def said_facts(said: Said) -> list[str]:
+    """Return the time of a message, and that it is binary."""
+    at = "" if said.at is UNSET else f"{said.at:,} ms"
+    return [each for each in (at, "binary" if said.binary else "") if each]
 
 
 def _turn(turn: Turn) -> Iterator[str]:
