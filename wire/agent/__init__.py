@@ -12,6 +12,7 @@ _NAMES = {
     "wire.agent.llm_agent": "AsyncRunStream GeminiAgent LLMAgent",
     "wire.chat.cache_health": "CacheLoss",
     "wire.agent.context_cache": "AsyncCachedChat CachedChat CacheKeeper CachePolicy keep",
+    "wire.agent.live_session": "AgentLiveSession AsyncAgentLiveSession",
     "wire.agent.guard": "ATTRACTOR Guard",
     "wire.agent.model": "AgentEvent AsyncModel MessageJoined Model",
     "wire.agent.saved_runs": "dump_run load_run read_run save_run",

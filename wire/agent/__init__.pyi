@@ -11,6 +11,8 @@ from wire.agent.context_cache import CachedChat as CachedChat
 from wire.agent.context_cache import keep as keep
 from wire.agent.guard import ATTRACTOR as ATTRACTOR
 from wire.agent.guard import Guard as Guard
+from wire.agent.live_session import AgentLiveSession as AgentLiveSession
+from wire.agent.live_session import AsyncAgentLiveSession as AsyncAgentLiveSession
 from wire.agent.llm_agent import AsyncRunStream as AsyncRunStream
 from wire.agent.llm_agent import GeminiAgent as GeminiAgent
 from wire.agent.llm_agent import LLMAgent as LLMAgent

@@ -1,5 +1,15 @@
 # Written by `python -m tests.faces`.
 from wire.chat.chat import AsyncChat as AsyncChat
 from wire.chat.chat import Chat as Chat
+from wire.chat.live import AsyncLiveSession as AsyncLiveSession
+from wire.chat.live import LiveSession as LiveSession
 from wire.chat.stream import AsyncChatStream as AsyncChatStream
 from wire.chat.stream import ChatStream as ChatStream
+from wire.neutral.live import CallsCancelled as CallsCancelled
+from wire.neutral.live import Closing as Closing
+from wire.neutral.live import Interrupted as Interrupted
+from wire.neutral.live import LiveState as LiveState
+from wire.neutral.live import Refused as Refused
+from wire.neutral.live import SpeechEnd as SpeechEnd
+from wire.neutral.live import SpeechStart as SpeechStart
+from wire.neutral.live import TranscriptDelta as TranscriptDelta
