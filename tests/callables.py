@@ -592,6 +592,8 @@ BY_NAME: dict[str, Callable[[], Any]] = {
 """Name of a parameter to a sound argument."""
 
 SOUND: dict[str, Callable[[], Any]] = {
+    "chat.CallsCancelled.ids": lambda: ("c1",),
+    "chat.Refused.error": lambda: wire.errors.APIError("no"),
     "anthropic.check.request": claude_request,
     "anthropic.count_tokens.request": claude_request,
     "anthropic.create_batch.requests": lambda: [
@@ -974,6 +976,10 @@ EXCLUDED = {
     "bulk.Run": "`run` makes it",
     "chat.ChatStream": "`Chat.stream` makes it",
     "chat.AsyncChatStream": "`AsyncChat.stream` makes it",
+    "chat.LiveSession": "`Chat.connect` makes it",
+    "chat.AsyncLiveSession": "`AsyncChat.connect` makes it",
+    "agent.AgentLiveSession": "`Agent.connect` makes it",
+    "agent.AsyncAgentLiveSession": "`LLMAgent.connect` makes it",
     "gateway.serve": "opens a socket and starts a thread",
     "gateway.GatewayServer": "opens a socket and starts a thread",
     "testing.emulator.serve": "opens a socket and starts a thread",

@@ -23,7 +23,6 @@ from contextlib import (
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack, cast
 
-from wire.agent.connecting import Connects
 from wire.agent.context_cache import CachedChat, CachePolicy, policy_of
 from wire.agent.guard import Guard
 from wire.agent.hooks import HookLoop, Verdict
@@ -37,6 +36,7 @@ from wire.agent.state import (
     MAX_STEPS,
     NO_DONE,
     AgentOptions,
+    AgentState,
     AnyOutput,
     OnDelta,
     agent_options,
@@ -63,6 +63,8 @@ from wire.tools import ToolRun
 
 if TYPE_CHECKING:
     from wire.agent.early_calls import EarlyThreads
+    from wire.agent.live_session import AgentLiveSession
+    from wire.neutral.live import LiveOptions
 
 T = TypeVar("T")
 
@@ -95,7 +97,7 @@ class RunStream(Generic[AnyOutput]):
         self._steps.stop()
 
 
-class Agent(Connects, Generic[AnyOutput]):
+class Agent(AgentState, Generic[AnyOutput]):
     """A model that calls tools until it has an answer. The calls of a turn run in threads.
 
     >>> from wire import Chat
@@ -454,6 +456,20 @@ class Agent(Connects, Generic[AnyOutput]):
         steps = self._resume(state, results, verdicts, max_steps, headers, output)
         with closing(self._events(steps, True)) as events:
             yield RunStream(steps, events)
+
+    @checked_names()
+    def connect(self, **settings: Unpack[LiveOptions]) -> AbstractContextManager[AgentLiveSession]:
+        """Open a live session with the model, whose calls the tools of the agent answer.
+
+        As `Chat.connect`, with the instructions, tools and `approve` of the agent. The runs of the
+        tools are among the events. Limits of a run, such as `max_steps` and budgets, do not apply:
+        a session lasts until one side ends it.
+
+        Raises `ConfigurationError` for a model that is no `Chat`.
+        """
+        from wire.agent.live_session import agent_block  # few agents talk
+
+        return agent_block(self, settings, self._settings(self.model, Ask(())))
 
     def close(self) -> None:
         """Delete the context cache and close the model, if there is something to close.

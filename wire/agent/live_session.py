@@ -15,6 +15,8 @@ from typing import Any, TypeAlias
 import anyio
 from anyio.abc import TaskGroup
 
+from wire.agent.context_cache import AsyncCachedChat, CachedChat
+from wire.agent.model import model_name
 from wire.agent.state import without_groups
 from wire.agent.tool_calls import Approve, run_calls, run_calls_in_threads
 from wire.chat.chat import AsyncChat, Chat
@@ -111,11 +113,11 @@ class AsyncAgentLiveSession(AsyncLiveSession):
         self,
         socket: Any,
         conversation: LiveConversation,
+        group: TaskGroup,
         tools: Toolbox,
         approve: Approve | None,
         model: str,
         max_parallel: int,
-        group: TaskGroup,
     ) -> None:
         super().__init__(socket, conversation)
         self._tools, self._group = tools, group
@@ -165,39 +167,39 @@ class _AsyncEvents(ForTasks):
 
 # --- blocks ---------------------------------------------------------------------------------------
 
-_Tools: TypeAlias = tuple[Toolbox, Approve | None, str, int]
 
-
-def _conversation(chat: Any, kind: Any, options: LiveOptions, settings: Any) -> LiveConversation:
+def _parts(agent: Any, kind: Any, options: LiveOptions, settings: Any) -> tuple[Any, Any, Any]:
+    """Return the chat of an agent, the conversation, and what its tools need."""
+    model = agent.model
+    chat = model.chat if isinstance(model, CachedChat | AsyncCachedChat) else model
     if not isinstance(chat, kind):
         raise ConfigurationError(
             f"provider: a live session needs {kind.__name__}, not {type_name(chat)}"
         )
-    return live_conversation(chat, options, settings)
+    tools = (agent.tools, agent._approve, model_name(model), agent._max_parallel)
+    return chat, live_conversation(chat, options, settings), tools
 
 
 @stream_block("with agent.connect(...) as session:")
-def agent_block(
-    chat: Any, options: LiveOptions, settings: Any, tools: _Tools
-) -> Iterator[AgentLiveSession]:
+def agent_block(agent: Any, options: LiveOptions, settings: Any) -> Iterator[AgentLiveSession]:
     """Open the session, and end it with the block."""
-    conversation = _conversation(chat, Chat, options, settings)
+    chat, conversation, tools = _parts(agent, Chat, options, settings)
     with chat.client.connect(conversation.call) as socket:
         yield AgentLiveSession(socket, conversation, *tools)
 
 
 @async_stream_block("async with agent.connect(...) as session:")
 async def async_agent_block(
-    chat: Any, options: LiveOptions, settings: Any, tools: _Tools
+    agent: Any, options: LiveOptions, settings: Any
 ) -> AsyncIterator[AsyncAgentLiveSession]:
     """Open the session, and end it and its tools with the block."""
-    conversation = _conversation(chat, AsyncChat, options, settings)
+    chat, conversation, tools = _parts(agent, AsyncChat, options, settings)
     with without_groups():
         async with (
             chat.client.connect(conversation.call) as socket,
             anyio.create_task_group() as group,
         ):
-            session = AsyncAgentLiveSession(socket, conversation, *tools, group)
+            session = AsyncAgentLiveSession(socket, conversation, group, *tools)
             await session.begin()
             yield session
             group.cancel_scope.cancel()

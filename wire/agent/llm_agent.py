@@ -8,19 +8,8 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterator,
-    Callable,
-    Iterable,
-    Mapping,
-    Sequence,
-)
-from contextlib import (
-    AbstractAsyncContextManager,
-    aclosing,
-    nullcontext,
-)
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from decimal import Decimal
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack, cast
@@ -30,7 +19,6 @@ from anyio import from_thread
 from anyio.lowlevel import current_token
 
 from wire.agent.config import LLMConfig
-from wire.agent.connecting import AsyncConnects
 from wire.agent.context_cache import AsyncCachedChat, CachePolicy, policy_of
 from wire.agent.guard import Guard
 from wire.agent.hooks import Verdict
@@ -47,6 +35,7 @@ from wire.agent.state import (
     MAX_STEPS,
     NO_DONE,
     AgentOptions,
+    AgentState,
     AnyOutput,
     OnDelta,
     agent_options,
@@ -76,6 +65,8 @@ from wire.wires.providers import FACTORIES
 
 if TYPE_CHECKING:
     from wire.agent.early_calls import EarlyTasks
+    from wire.agent.live_session import AsyncAgentLiveSession
+    from wire.neutral.live import LiveOptions
 
 T = TypeVar("T")
 
@@ -108,7 +99,7 @@ class AsyncRunStream(Generic[AnyOutput]):
         self._steps.stop()
 
 
-class LLMAgent(AsyncConnects, Generic[AnyOutput]):
+class LLMAgent(AgentState, Generic[AnyOutput]):
     """A model that calls tools until it has an answer, on asyncio and trio.
 
     >>> from wire.agent.provider import LLMResponse
@@ -628,6 +619,22 @@ class LLMAgent(AsyncConnects, Generic[AnyOutput]):
             aclosing(self._events(steps, True, early)) as events,
         ):
             yield AsyncRunStream(steps, events)
+
+    @checked_names()
+    def connect(
+        self, **settings: Unpack[LiveOptions]
+    ) -> AbstractAsyncContextManager[AsyncAgentLiveSession]:
+        """Open a live session with the model, whose calls the tools of the agent answer.
+
+        As `Chat.connect`, with the instructions, tools and `approve` of the agent. The runs of the
+        tools are among the events. Limits of a run, such as `max_steps` and budgets, do not apply:
+        a session lasts until one side ends it.
+
+        Raises `ConfigurationError` for a model that is no `AsyncChat`.
+        """
+        from wire.agent.live_session import async_agent_block  # few agents talk
+
+        return async_agent_block(self, settings, self._settings(self.model, Ask(())))
 
     async def aclose(self) -> None:
         """Delete the context cache and close the provider, if there is something to close.

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
-from wire.chat.connecting import AsyncConnects, Connects
-from wire.chat.state import OptionsBesideTools, RequestOptions, seal_chat_options
+from wire.chat.state import AsyncTalks, OptionsBesideTools, RequestOptions, Talks, seal_chat_options
 from wire.chat.stream import AsyncChatStream as AsyncChatStream
 from wire.chat.stream import ChatStream as ChatStream
 from wire.chat.stream import async_stream_events, stream_events
@@ -46,7 +45,7 @@ T = TypeVar("T")
 # --- chats ----------------------------------------------------------------------------------------
 
 
-class Chat(Connects):
+class Chat(Talks):
     """Sends requests to one model, for threads.
 
     >>> chat = Chat("gemini:gemini-3.8-flash", api_key="fake-key", system="Be brief.")
@@ -625,7 +624,7 @@ class Chat(Connects):
         self.close()
 
 
-class AsyncChat(AsyncConnects):
+class AsyncChat(AsyncTalks):
     """`Chat` for asyncio and trio: sends requests to one model.
 
     >>> import anyio

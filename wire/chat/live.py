@@ -42,7 +42,6 @@ from wire.neutral.request import Request
 from wire.wires.asking import live_conversation as make
 
 if TYPE_CHECKING:
-    from wire.chat.state import ChatState
     from wire.http.aio import AsyncClient
     from wire.http.client import Client
 
@@ -337,7 +336,7 @@ class _AsyncEvents(ForTasks):
 
 
 def live_conversation(
-    chat: ChatState[Any], options: LiveOptions, settings: Mapping[str, Any] | None = None
+    chat: Any, options: LiveOptions, settings: Mapping[str, Any] | None = None
 ) -> LiveConversation:
     """Build the conversation of a session of a chat.
 

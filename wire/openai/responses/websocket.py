@@ -83,34 +83,41 @@ def _event(message: bytes) -> StreamEvent:
 class Asked(NamedTuple):
     """What a request asks about."""
 
-    model: Any
-    items: list[str]
-    """The items of its input in a form that can be compared."""
+    model: bytes
+    items: list[bytes]
+    """The items of its input, each as bytes."""
     goes_on: bool
     """Whether it goes on with what the server has stored."""
+    fields: dict[str, msgspec.Raw]
 
 
 class ResponseTurns:
-    """The responses of one connection, one after the other; satisfies `wire.core.turns.Turns`."""
+    """The responses of one connection, one after the other; satisfies `wire.core.turns.Turns`.
+
+    A request repeats the conversation, in the same bytes as before. So items are compared as bytes
+    first; only those of the server, which come back without some keys, have to be decoded.
+    """
 
     __slots__ = ("_asked", "_begun", "_id", "_is_continued", "_items", "_model", "_output")
 
     def __init__(self) -> None:
         self._id = ""
         """The last response, if it is complete."""
-        self._items: list[str] = []
+        self._items: list[bytes] = []
         """All items up to its end."""
-        self._model: Any = None
-        self._asked: list[str] = []
-        self._output: dict[int, str] = {}
+        self._model = b""
+        self._asked: list[bytes] = []
+        self._output: dict[int, bytes] = {}
         self._begun = self._is_continued = False
 
     def read(self, body: bytes) -> Asked:
         """Return what the body of a request asks about."""
-        fields = plain(body)
-        given: dict[str, Any] = fields if isinstance(fields, dict) else {}
-        goes_on = bool(given.get("previous_response_id") or given.get("conversation"))
-        return Asked(given.get("model"), _items(given.get("input")), goes_on)
+        fields = fields_of(body)
+        goes_on = any(
+            bytes(fields.get(key, b"null")) not in (b"null", b'""')
+            for key in ("previous_response_id", "conversation")
+        )
+        return Asked(bytes(fields.get("model", b"")), _items(fields.get("input")), goes_on, fields)
 
     def known(self, request: Asked) -> int:
         """Return how many items of the input the connection has already."""
@@ -118,18 +125,18 @@ class ResponseTurns:
         if not self._id or request.goes_on or request.model != self._model:
             return 0
         is_longer = len(request.items) > count
-        return count if is_longer and request.items[:count] == self._items else 0
+        return count if is_longer and all(map(_is_same, self._items, request.items)) else 0
 
     def begin(self, body: bytes, *, anew: bool = False) -> bytes:
         """Return the message that asks for a response."""
         asked = self.read(body)
         count = 0 if anew else self.known(asked)
-        fields = fields_of(body)
+        fields = asked.fields
         for key in ("stream", "background", "stream_options"):
             fields.pop(key, None)
         if count:
             fields["previous_response_id"] = msgspec.Raw(msgspec.json.encode(self._id))
-            fields["input"] = items_of(fields["input"])[count:]  # with their bytes
+            fields["input"] = msgspec.Raw(b"[" + b",".join(asked.items[count:]) + b"]")
         self._model, self._asked = asked.model, [] if asked.goes_on else asked.items
         self._is_continued = count > 0
         self._begun, self._output, self._id = False, {}, ""
@@ -137,25 +144,26 @@ class ResponseTurns:
 
     def take(self, message: bytes) -> Turn:
         """Read one event as the bytes that HTTP would send."""
-        event = plain(message)
-        if not isinstance(event, dict):
-            return Turn(_framed(message))  # the reader of the answer tells what is wrong
-        kind = str(event.get("type"))
+        event = fields_of(message)
+        kind = plain(bytes(event.get("type", b"null")))
         if kind == "error":
-            return self._refused(event, message)
+            return self._refused(plain(message), message)
         if kind == "response.created":
             self._begun = True
-        elif not self._begun:
+        elif event and not self._begun:
             return Turn()  # a remainder of the response before
-        if kind == "response.output_item.done" and isinstance(event.get("output_index"), int):
-            self._output[event["output_index"]] = _item(event.get("item"))
+        if kind == "response.output_item.done":
+            at = plain(bytes(event.get("output_index", b"null")))
+            if isinstance(at, int):
+                self._output[at] = bytes(event.get("item", b"null"))
         is_last = kind in TERMINAL_EVENTS or kind == "response.failed"
         if kind == "response.completed":
-            self._complete(event.get("response"))
+            self._complete(fields_of(event.get("response", b"null")))
+        # What is no object is for the reader of the answer, who tells what is wrong.
         return Turn(_framed(message), is_last)
 
-    def _complete(self, response: Any) -> None:
-        id = response.get("id") if isinstance(response, dict) else None
+    def _complete(self, response: dict[str, msgspec.Raw]) -> None:
+        id = plain(bytes(response.get("id", b"null")))
         if isinstance(id, str) and self._asked:
             self._id = id
             self._items = [*self._asked, *(self._output[at] for at in sorted(self._output))]
@@ -179,19 +187,25 @@ def _framed(message: bytes) -> bytes:
     return b"data: " + message.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n\n"
 
 
-def _items(value: Any) -> list[str]:
-    """Return the items of an input in a form that can be compared."""
-    if isinstance(value, str):
-        value = [{"role": "user", "content": value}]
-    return [_item(each) for each in value] if isinstance(value, list) else []
+def _items(given: msgspec.Raw | None) -> list[bytes]:
+    """Return the items of an input, each as bytes."""
+    value = bytes(given or b"")
+    if value[:1] == b'"':
+        return [b'{"role":"user","content":%s}' % value]
+    return [bytes(each) for each in items_of(value)]
+
+
+def _is_same(item: bytes, other: bytes) -> bool:
+    """Return whether two items are the same, apart from what the server adds to its own."""
+    return item == other or _bare(item) == _bare(other)
 
 
 _OF_THE_SERVER = ("id", "status")
 """Keys that a client may leave out when it sends an item back."""
 
 
-def _item(value: Any) -> str:
-    """Return an item in a form that can be compared, without what the server adds."""
+def _bare(item: bytes) -> Any:
+    value = plain(item)
     if isinstance(value, dict):
         value = {key: each for key, each in value.items() if key not in _OF_THE_SERVER}
         value = {key: each for key, each in value.items() if each is not None}
