@@ -70,7 +70,7 @@ nitpick_ignore_regex = [
     ("py:class", r"AgentOptions|AnyModel|AnyOutput|OnDelta|OptionsBesideTools|Rows|RunOptions"),
     ("py:class", r"Value|Verdict|types\.Annotated"),
     ("py:class", r"(Async)?MediaStream|(Image|Speech|Transcript)Settings|Sent|Received|Sound"),
-    ("py:class", r"TranscriptEvent"),
+    ("py:class", r"TranscriptEvent|LiveOptions|LiveConversation|anyio\.abc\.TaskGroup|LiveEvent"),
 ]
 
 SEARCH_WORDS: dict[str, list[str]] = tomllib.loads(

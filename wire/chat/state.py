@@ -698,15 +698,16 @@ class Talks(ForThreads, ChatState["Client"]):
         settings of the chat that such sessions have apply: `system`, `tools`, `tool_choice`,
         `max_tokens`, `effort`, `options`, and on Gemini `temperature` and `top_p`.
 
-        ```py no-run
-        with Chat("openai:gpt-realtime-2.1", system="Be brief.").connect() as session:
-            session.send("What makes the tide?")
-            for event in session.events():
-                if isinstance(event, MediaDelta):
-                    play(event.data)
-                elif isinstance(event, Done):
-                    break
-        ```
+        >>> from wire import Chat, Done
+        >>> from wire.testing.emulator import Emulator, serve
+        >>> with (
+        ...     serve(Emulator([{"say": "At noon."}])) as server,
+        ...     Chat("openai:gpt-realtime", api_key="k", base_url=f"{server.url}/v1") as chat,
+        ...     chat.connect(sound=False) as session,
+        ... ):
+        ...     session.send("When is the tide high?")
+        ...     next(event.reply.text for event in session.events() if isinstance(event, Done))
+        'At noon.'
 
         Raises `RuleError` for what the host does not take, before anything is sent.
 
