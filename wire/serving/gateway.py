@@ -143,10 +143,10 @@ class Gateway:
         if not isinstance(limits, EmulatorLimits):
             problem = f"expected EmulatorLimits, not {type_name(limits)}"
             raise ConfigurationError(f"limits: {problem}")
-        self._key = Secret(key, "key") if isinstance(key, str) else key
+        self.key = Secret(key, "key") if isinstance(key, str) else key
         self.limits = limits
         self._forwarding = Forwarding(self.backends)
-        self._vendors: list[Vendor] = [vendor(Settings()) for vendor in VENDORS]
+        self.vendors: list[Vendor] = [vendor(Settings()) for vendor in VENDORS]
         self._calls: Remembered[str] = Remembered(_MAX_CALLS, _MAX_CALL_BYTES)
         self._conversations: Remembered[_Conversation] = Remembered(
             _MAX_CONVERSATIONS, _MAX_CONVERSATION_BYTES
@@ -158,7 +158,7 @@ class Gateway:
     @property
     def has_key(self) -> bool:
         """Whether clients need a key."""
-        return self._key is not None
+        return self.key is not None
 
     async def aclose(self) -> None:
         """Close the connections to the backends."""
@@ -179,7 +179,7 @@ class Gateway:
             request = received(0, method, target, headers, body, self.limits)
         except ValueError:  # such as http://[::1
             return self.rejected(method, "", (), 400, "The target of the request is malformed.")
-        key = self._key.reveal() if self._key is not None else ""
+        key = self.key.reveal() if self.key is not None else ""
         request, refused = verified(request, time.time(), (lambda _: key) if key else None, key)
         if refused is not None:
             return refused
@@ -187,19 +187,19 @@ class Gateway:
         if failure is None:
             answer = await self._in_reference(asked)
         else:
-            answer = vendor_of(request, self._vendors)[0].error_answer(failure)
+            answer = vendor_of(request, self.vendors)[0].error_answer(failure)
         return answer if form is None else form.answered(answer)
 
     async def _in_reference(self, request: Received) -> Answer | LiveAnswer:
         """Respond to a request in the form of the reference of its wire."""
-        vendor, route = vendor_of(request, self._vendors)
+        vendor, route = vendor_of(request, self.vendors)
         if route is None or not route.endpoint:
             return vendor.no_endpoint(request, route)
 
         failing = Failure(400, request.excess, request=request, route=route)
         forwards = route.endpoint.startswith(FORWARDED)
         is_upload = forwards and self._forwarding.is_upload(request, route)
-        refusal = None if is_upload else refusal_of(request, self._key)
+        refusal = None if is_upload else refusal_of(request, self.key)
         if refusal is not None:
             return vendor.error_answer(replace(failing, status=refusal[0], message=refusal[1]))
         if request.excess and not forwards:
@@ -227,7 +227,7 @@ class Gateway:
             request = received(0, method, target, kept[: self.limits.max_headers], b"", self.limits)
         except ValueError:
             request = received(0, method, "/", (), b"", self.limits)
-        vendor, route = vendor_of(request, self._vendors)
+        vendor, route = vendor_of(request, self.vendors)
         return vendor.error_answer(Failure(status, message, request=request, route=route))
 
     async def _answer(self, request: Received, vendor: Vendor, route: Route) -> Answer | LiveAnswer:

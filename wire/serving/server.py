@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator
 
 from wire.core.errors import ConfigurationError
 from wire.serving.admission import LOOPBACK
 from wire.serving.gateway import Gateway
+from wire.serving.sockets import opened
 from wire.testing.emulator.answer import Answer, LiveAnswer
 from wire.testing.emulator.connection import Connection
 from wire.testing.emulator.server import HttpServer
+from wire.testing.emulator.sessions import Session
 
 
 class GatewayServer(HttpServer):
@@ -47,6 +50,14 @@ class GatewayServer(HttpServer):
             except Exception as error:  # a defect here: the client gets an answer all the same
                 words = f"The gateway failed: {type(error).__name__}."
                 return self._gateway.rejected(method, target, headers, 500, words)
+
+    async def session(
+        self, connection: Connection, target: str, headers: list[tuple[str, str]]
+    ) -> Session | Answer:
+        """Open a session of Responses, or return the response that refuses it."""
+        made = functools.partial(opened, self._gateway, target, headers, connection.awaited)
+        found: Session | Answer = await self.asked(made)
+        return found
 
     async def on_stop(self) -> None:
         """Close the connections to the backend."""

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import socket
 import struct
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from email.utils import formatdate
 from functools import partial
 from http import HTTPStatus
@@ -71,7 +71,9 @@ class Owner(Protocol):
         """Respond to one request of a connection."""
         ...
 
-    async def session(self, target: str, headers: list[tuple[str, str]]) -> Session | Answer:
+    async def session(
+        self, connection: Connection, target: str, headers: list[tuple[str, str]]
+    ) -> Session | Answer:
         """Open a session over WebSocket, or return the response that refuses it."""
         ...
 
@@ -197,7 +199,7 @@ class Connection:
     async def _answered(self, body: bytes) -> Answer | LiveAnswer | Session:
         self._owner.enters(self, Phase.ANSWER)
         if self._method == "GET" and wants_websocket(self._headers):
-            return await self._owner.session(self._target, self._headers)
+            return await self._owner.session(self, self._target, self._headers)
         return await self._owner.respond(self, self._method, self._target, self._headers, body)
 
     # --- a session over WebSocket -----------------------------------------------------------------
@@ -444,6 +446,22 @@ class Connection:
             yield
         finally:
             watch.cancel()
+
+    def awaited(self, work: Coroutine[Any, Any, Any]) -> Any:
+        """Run a coroutine for a worker thread, and return its result.
+
+        It is cancelled when the client goes away. In the loop itself, where what a client has left
+        is discarded, it is only started.
+        """
+        loop = self._owner.loop
+        if asyncio._get_running_loop() is loop:
+            loop.create_task(work)
+            return None
+        return asyncio.run_coroutine_threadsafe(self._guarded(work), loop).result()
+
+    async def _guarded(self, work: Coroutine[Any, Any, Any]) -> Any:
+        async with self.while_here():
+            return await work
 
     async def _watch(self, task: asyncio.Task[Any]) -> None:
         while not (self._writer.is_closing() or self._reader.at_eof()):  # noqa: ASYNC110  no event tells of either

@@ -138,7 +138,9 @@ class HttpServer:
         """Respond to one request of a connection."""
         raise NotImplementedError
 
-    async def session(self, target: str, headers: list[tuple[str, str]]) -> Session | Answer:
+    async def session(
+        self, connection: Connection, target: str, headers: list[tuple[str, str]]
+    ) -> Session | Answer:
         """Refuse a WebSocket; a server with sessions has them in place of this."""
         message = "This server has no WebSocket here."
         refuse = partial(self.application.rejected, "GET", target, headers, 501, message)
@@ -326,7 +328,9 @@ class Server(HttpServer):
         )
         return answer
 
-    async def session(self, target: str, headers: list[tuple[str, str]]) -> Session | Answer:
+    async def session(
+        self, connection: Connection, target: str, headers: list[tuple[str, str]]
+    ) -> Session | Answer:
         """Open a session of the emulator."""
         opened: Session | Answer = await self.asked(partial(self.emulator.session, target, headers))
         return opened

@@ -58,7 +58,7 @@ class ResponsesSession:
             body["input"] = [*self._items, *_items(body.get("input"))]
         answer = self._ask(self._path, json.dumps({**body, "stream": True}).encode())
         self._id = ""
-        if broken_off(answer) is None and answer.status != 200:
+        if answer.status != 200 and broken_off(answer) is None:
             return [_error(answer.status, object_of(answer.body) or {})]
         return broken(self, answer, self._messages(messages_of(answer), body, previous, known))
 
