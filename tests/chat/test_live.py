@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from tests.chat.talking import EVERY, Talk
 from tests.http.frames import Peer, close, frame, served, text
 from tests.http.loopback import loopback
-from wire import Chat, Message, WireError, errors
+from wire import Chat, Message, WireError, errors, record
 from wire.neutral.live import TranscriptDelta
 from wire.neutral.messages import (
     Done,
@@ -23,7 +24,7 @@ from wire.neutral.messages import (
 from wire.neutral.request import Tool
 from wire.testing.emulator import Emulator, EmulatorTransport, serve
 
-REALTIME = "openai:gpt-realtime"
+REALTIME, LIVE = "openai:gpt-realtime", "gemini:gemini-3.8-live"
 SPOKEN: list[Any] = [
     {"say": {"calls": [{"name": "tide", "args": {"port": "Brest"}}]}},
     {"say": "High tide is at noon."},
@@ -47,33 +48,33 @@ def spoken_tool_loop(session: Any) -> list[Any]:
     return events + turn(session)
 
 
+@pytest.mark.parametrize("model", [REALTIME, LIVE])
 @pytest.mark.parametrize("talk", EVERY)
-def test_a_spoken_tool_loop(talk: Talk) -> None:
+def test_a_spoken_tool_loop(talk: Talk, model: str) -> None:
     with serve(Emulator(SPOKEN)) as server:
 
         def work(door: Any) -> Any:
             with door.connect(turns="client") as session:
                 return spoken_tool_loop(session), session
 
-        options: dict[str, Any] = {"base_url": f"{server.url}/v1", "tools": [Tool("tide")]}
-        events, session = talk.chat(work, REALTIME, **options)
+        base = f"{server.url}/v1" if model == REALTIME else server.url
+        events, session = talk.chat(work, model, base_url=base, tools=[Tool("tide")])
     said = [each.text for each in events if isinstance(each, TranscriptDelta)]
-    assert "".join(said) == "High tide is at noon."
-    assert sum(len(each.data) for each in events if isinstance(each, MediaDelta)) == 5 * 9600
-    assert [message.role for message in session.messages] == [
-        "user",
-        "assistant",
-        "tool",
-        "assistant",
-    ]
+    assert "".join(said).endswith("High tide is at noon.")
+    assert sum(len(each.data) for each in events if isinstance(each, MediaDelta)) >= 5 * 9600
+    roles = [message.role for message in session.messages]
+    assert roles == ["user", "assistant", "tool", "assistant"]
     assert [reply.stop.reason for reply in session.replies] == ["tool_calls", "end"]
-    totals = [reply.usage.total for reply in session.replies if reply.usage is not None]
-    assert (session.usage.total, len(totals)) == (sum(totals), 2)
+    counted = [reply.usage for reply in session.replies if reply.usage is not None]
+    assert session.usage.total == sum(each.total for each in counted) > 0
     costs = [reply.cost.total for reply in session.replies]
-    assert session.cost.total == sum(each for each in costs if each is not None) > 0
-    assert session.account.events > 10 < session.account.sent
+    if None in costs:  # Live counts a whole turn, with its calls
+        assert (costs[0], session.cost.total, session.cost.known) == (None, None, costs[1])
+    else:
+        assert session.cost.total == sum(costs) > 0
+    assert session.account.events > 5 < session.account.sent
     assert session.open_calls == session.state.unanswered == ()
-    assert (session.input_rate, session.output_rate) == (24_000, 24_000)
+    assert session.output_rate == 24_000
 
 
 @pytest.mark.parametrize(
@@ -309,3 +310,23 @@ def test_the_conversation_before_is_sent() -> None:
         "session.update",
         "conversation.item.create",
     ]
+
+
+def test_a_cassette_plays_a_session_without_its_server(tmp_path: Path) -> None:
+    cassette = tmp_path / "tide.cassette.json"
+
+    def talked(url: str) -> tuple[Message, ...]:
+        options: dict[str, Any] = {"api_key": "fake-key", "base_url": f"{url}/v1"}
+        with (
+            Chat(REALTIME, tools=[Tool("tide")], **options) as chat,
+            chat.connect(turns="client") as session,
+        ):
+            session.next = lambda: next(session.events())  # type: ignore[attr-defined]
+            spoken_tool_loop(session)
+            return session.messages
+
+    with serve(Emulator(SPOKEN)) as server, record(cassette):
+        recorded, url = talked(server.url), server.url
+    with record(cassette, "none"):
+        assert talked(url) == recorded
+    assert b"fake-key" not in cassette.read_bytes()
