@@ -100,6 +100,11 @@ class LiveRequest(MetadataStruct, frozen=True, kw_only=True, metaclass=Fields):
     state: LiveState | None = None
     """Where an earlier session stopped."""
 
+    @property
+    def before(self) -> tuple[Message, ...]:
+        """The conversation before the session."""
+        return self.request.messages if self.state is None else self.state.messages
+
     def __post_init__(self) -> None:
         for name, kinds in _KINDS.items():
             if not isinstance(value := getattr(self, name), kinds):

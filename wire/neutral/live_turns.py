@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, TypeAlias
 
 from wire.core.errors import RuleError, Violation
+from wire.core.memory import Note
 from wire.core.printable import short
 from wire.neutral.messages import Message, Part, Text, Thought, ToolCall, ToolResult
 
@@ -176,3 +177,28 @@ class LiveTurns:
         """Return the messages of the turns behind one of them."""
         begin = 0 if turn is None else self._turns.index(turn) + 1
         return tuple(self._messages(self._turns[begin:]))
+
+
+class LiveRecord:
+    """What the conversations of all wires keep: their turns, and what has been answered."""
+
+    def __init__(self, before: Iterable[Message]) -> None:
+        self._turns = LiveTurns(before)
+        self._answered: LiveTurn | None = None
+        """The last answer that has ended."""
+        self.notes: list[Note] = []
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The conversation so far."""
+        return self._turns.messages
+
+    @property
+    def unanswered(self) -> tuple[Message, ...]:
+        """The messages of the user to which no answer has ended."""
+        return tuple(each for each in self._turns.after(self._answered) if each.role == "user")
+
+    @property
+    def open_calls(self) -> tuple[ToolCall, ...]:
+        """The calls without a result."""
+        return self._turns.open_calls

@@ -66,7 +66,7 @@ from wire.neutral.live import (
     refuse_settings,
     with_live_options,
 )
-from wire.neutral.live_turns import BYTES_A_SAMPLE, SPEECH, LiveTurn, LiveTurns
+from wire.neutral.live_turns import BYTES_A_SAMPLE, SPEECH, LiveRecord, LiveTurn
 from wire.neutral.messages import (
     Done,
     MediaDelta,
@@ -122,7 +122,7 @@ _KNOWN = frozenset(
 )
 
 
-class LiveGeminiConversation:
+class LiveGeminiConversation(LiveRecord):
     """One session; satisfies `wire.neutral.live.LiveConversation`."""
 
     input_rate, output_rate = INPUT_RATE, OUTPUT_RATE
@@ -130,20 +130,17 @@ class LiveGeminiConversation:
     def __init__(self, request: LiveRequest, model: str, provider: Provider | str = "") -> None:
         self._row = provider_row(provider or "gemini")
         refuse_settings(request.request, _SETTINGS)
+        super().__init__(request.before)
         self._model, self._request = model, request
         self.call = socket()
-        self.notes: list[Note] = []
         self.outbox: deque[ClientMessage] = deque()
         self._held: deque[ClientMessage] | None = deque()
         """What waits for the server to confirm the settings; `None` afterwards."""
         state = request.state
         self.handle = state.handle if state is not None else ""
         self.kept = state.kept if state is not None and state.handle else 0
-        before = request.request.messages if state is None else state.messages
-        self._turns = LiveTurns(before)
-        self._setup, self._history = self._rendered(before)
+        self._setup, self._history = self._rendered(request.before)
         self._answer: LiveTurn | None = None
-        self._answered: LiveTurn | None = None
         self._count = 0
         self._usage: UsageMetadata | None = None
         self._speaker: LiveTurn | None = None
@@ -348,23 +345,6 @@ class LiveGeminiConversation:
             return None
         message = self._answer.message(self._answer.said) or Message("assistant")
         return Done(Reply(message, Stop("other"), model=self._model))
-
-    # --- the conversation
-
-    @property
-    def messages(self) -> tuple[Message, ...]:
-        """The conversation so far."""
-        return self._turns.messages
-
-    @property
-    def unanswered(self) -> tuple[Message, ...]:
-        """The messages of the user to which no answer has ended."""
-        return tuple(each for each in self._turns.after(self._answered) if each.role == "user")
-
-    @property
-    def open_calls(self) -> tuple[ToolCall, ...]:
-        """The calls without a result."""
-        return self._turns.open_calls
 
     # --- settings
 

@@ -32,7 +32,7 @@ from wire.neutral.live import (
     TranscriptDelta,
     refuse_settings,
 )
-from wire.neutral.live_turns import BYTES_A_SAMPLE, LiveTurn, LiveTurns
+from wire.neutral.live_turns import BYTES_A_SAMPLE, LiveRecord, LiveTurn
 from wire.neutral.messages import (
     Done,
     MediaDelta,
@@ -100,7 +100,7 @@ _SILENT = frozenset(
 """Events that say nothing that is not in others, or only confirm what was sent."""
 
 
-class RealtimeConversation:
+class RealtimeConversation(LiveRecord):
     """One session; satisfies `wire.neutral.live.LiveConversation`."""
 
     input_rate = output_rate = RATE
@@ -115,14 +115,11 @@ class RealtimeConversation:
                 f"{self._row.name} has no live sessions", provider=self._row.name
             )
         refuse_settings(request.request, _SETTINGS)
+        super().__init__(request.before)
         self._model = model
         self.call = socket(model)
-        self.notes: list[Note] = []
         self.outbox: deque[ClientEvent] = deque()
         self._settings = session_of(request, host, self._row, self.notes)
-        state = request.state
-        self._turns = LiveTurns(request.request.messages if state is None else state.messages)
-        self._answered: LiveTurn | None = None
         self._items: list[tuple[str, LiveTurn, float]] = []
         """Items with sound: id, turn, and the second of the turn's sound at which each begins."""
         self._active = ""
@@ -327,23 +324,6 @@ class RealtimeConversation:
         turn = self._answer(self._active)
         message = turn.message(turn.said) or Message("assistant")
         return Done(Reply(message, Stop("other"), model=self._model))
-
-    # --- the conversation
-
-    @property
-    def messages(self) -> tuple[Message, ...]:
-        """The conversation so far."""
-        return self._turns.messages
-
-    @property
-    def unanswered(self) -> tuple[Message, ...]:
-        """The messages of the user to which no answer has ended."""
-        return tuple(each for each in self._turns.after(self._answered) if each.role == "user")
-
-    @property
-    def open_calls(self) -> tuple[ToolCall, ...]:
-        """The calls without a result."""
-        return self._turns.open_calls
 
 
 _READ = frozenset(
