@@ -98,9 +98,20 @@ class ResponseTurns:
     first; only those of the server, which come back without some keys, have to be decoded.
     """
 
-    __slots__ = ("_asked", "_begun", "_id", "_is_continued", "_items", "_model", "_output")
+    __slots__ = (
+        "_asked",
+        "_begun",
+        "_id",
+        "_is_continued",
+        "_items",
+        "_model",
+        "_output",
+        "_read",
+    )
 
     def __init__(self) -> None:
+        self._read: tuple[bytes, Asked] | None = None
+        """A body that was read to choose this connection: it is asked about next."""
         self._id = ""
         """The last response, if it is complete."""
         self._items: list[bytes] = []
@@ -112,12 +123,17 @@ class ResponseTurns:
 
     def read(self, body: bytes) -> Asked:
         """Return what the body of a request asks about."""
+        if self._read is not None and self._read[0] is body:
+            return self._read[1]
         fields = fields_of(body)
         goes_on = any(
             bytes(fields.get(key, b"null")) not in (b"null", b'""')
             for key in ("previous_response_id", "conversation")
         )
-        return Asked(bytes(fields.get("model", b"")), _items(fields.get("input")), goes_on, fields)
+        items = _items(fields.get("input"))
+        asked = Asked(bytes(fields.get("model", b"")), items, goes_on, fields)
+        self._read = body, asked
+        return asked
 
     def known(self, request: Asked) -> int:
         """Return how many items of the input the connection has already."""
@@ -131,7 +147,8 @@ class ResponseTurns:
         """Return the message that asks for a response."""
         asked = self.read(body)
         count = 0 if anew else self.known(asked)
-        fields = asked.fields
+        self._read = None
+        fields = dict(asked.fields)
         for key in ("stream", "background", "stream_options"):
             fields.pop(key, None)
         if count:
