@@ -238,7 +238,7 @@ class RealtimeConversation(LiveRecord):
             return
         turn = self._answer(event.response_id)
         item_id = event.item_id or ""
-        if not any(id == item_id for id, _, _ in self._items):
+        if not any(id == item_id for id, _, _ in reversed(self._items)):
             self._items.append((item_id, turn, turn.seconds))
         turn.seconds += len(data) / (BYTES_A_SAMPLE * RATE)
         if not self._is_cut:
