@@ -12,7 +12,7 @@ from wire.serving.gateway import Gateway
 from wire.serving.sockets import opened
 from wire.testing.emulator.answer import Answer, LiveAnswer
 from wire.testing.emulator.connection import Connection
-from wire.testing.emulator.server import HttpServer
+from wire.testing.emulator.server import Awaiting, HttpServer
 from wire.testing.emulator.sessions import Session
 
 
@@ -55,7 +55,8 @@ class GatewayServer(HttpServer):
         self, connection: Connection, target: str, headers: list[tuple[str, str]]
     ) -> Session | Answer:
         """Open a session of Responses, or return the response that refuses it."""
-        made = functools.partial(opened, self._gateway, target, headers, connection.awaited)
+        run = Awaiting(self.loop, connection.while_here)
+        made = functools.partial(opened, self._gateway, target, headers, run)
         found: Session | Answer = await self.asked(made)
         return found
 

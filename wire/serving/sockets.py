@@ -6,7 +6,9 @@ the gateway in the event loop, and each event is sent as soon as it is made.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,13 +19,14 @@ from wire.testing.emulator.handshakes import OF_HANDSHAKES
 from wire.testing.emulator.received import received
 from wire.testing.emulator.sessions import Session
 from wire.testing.emulator.vendor import Failure, Refusal, vendor_of
-from wire.testing.emulator.vendors.openai.responses.session import ResponsesSession
 
 if TYPE_CHECKING:
     from wire.serving.gateway import Gateway
 
-Run = Callable[[Coroutine[Any, Any, Any]], Any]
-"""`Connection.awaited`."""
+Run = Callable[[Callable[[], Coroutine[Any, Any, Any]]], Any]
+"""Runs a coroutine in the loop of the server for a worker thread (`Awaiting`)."""
+_SERVED = "responses.socket"
+"""The sessions that are served, by their name for scripts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,7 @@ def opened(
 
     def ask(path: str, body: bytes) -> Answer:
         kept = [*sent, ("content-type", "application/json")]
-        answer = run(gateway.respond("POST", path, kept, body))
+        answer = run(functools.partial(gateway.respond, "POST", path, kept, body))
         if isinstance(answer, LiveAnswer):
             return cast(Answer, _Streamed(answer.status, _pieces(answer.pieces, run)))
         return cast(Answer, answer)
@@ -63,19 +66,20 @@ def opened(
             session = opens(request, route, ask)
         except Refusal:  # of the vendor that the emulator plays; the gateway has a key of its own
             session = None
-        if isinstance(session, ResponsesSession):
-            return session
+        if session is not None and session.endpoint == _SERVED:
+            return cast(Session, session)
     words = "The gateway serves Responses alone over WebSocket."
     return vendor.error_answer(Failure(404, words, request=request, route=route))
 
 
 def _pieces(pieces: AsyncGenerator[bytes, None], run: Run) -> Iterator[Piece]:
     try:
-        while (piece := run(_next(pieces))) is not None:
+        while (piece := run(functools.partial(_next, pieces))) is not None:
             yield piece
             yield Pause(0)  # what came before it is sent
     finally:
-        run(pieces.aclose())
+        with suppress(EOFError):  # nobody is there any more
+            run(pieces.aclose)
 
 
 async def _next(pieces: AsyncGenerator[bytes, None]) -> bytes | None:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import socket
 import struct
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable
 from email.utils import formatdate
 from functools import partial
 from http import HTTPStatus
@@ -447,24 +447,9 @@ class Connection:
         finally:
             watch.cancel()
 
-    def awaited(self, work: Coroutine[Any, Any, Any]) -> Any:
-        """Run a coroutine for a worker thread, and return its result.
-
-        It is cancelled when the client goes away. In the loop itself, where what a client has left
-        is discarded, it is only started.
-        """
-        loop = self._owner.loop
-        if asyncio._get_running_loop() is loop:
-            loop.create_task(work)
-            return None
-        return asyncio.run_coroutine_threadsafe(self._guarded(work), loop).result()
-
-    async def _guarded(self, work: Coroutine[Any, Any, Any]) -> Any:
-        async with self.while_here():
-            return await work
-
     async def _watch(self, task: asyncio.Task[Any]) -> None:
-        while not (self._writer.is_closing() or self._reader.at_eof()):  # noqa: ASYNC110  no event tells of either
+        # What nobody reads yet, such as the close of a session, hides the end from `at_eof`.
+        while not (self._writer.is_closing() or getattr(self._reader, "_eof", False)):  # noqa: ASYNC110  no event tells of either
             await asyncio.sleep(_AWAY_SECONDS)
         task.cancel()
 

@@ -9,13 +9,14 @@ and `crowd` says which connection gives way to a new one.
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import contextlib
 import errno
 import queue
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from functools import partial
 from typing import Any
 
@@ -334,6 +335,58 @@ class Server(HttpServer):
         """Open a session of the emulator."""
         opened: Session | Answer = await self.asked(partial(self.emulator.session, target, headers))
         return opened
+
+
+class Awaiting:
+    """Runs coroutines of a loop for a worker thread that serves a session."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, here: Callable[[], Any]) -> None:
+        self._loop, self._here = loop, here
+        self._tasks: set[asyncio.Task[Any]] = set()  # the loop holds tasks weakly
+
+    def __call__(self, make: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+        """Return the result of the coroutine that `make` makes.
+
+        It is cancelled when the client goes away. Raises `EOFError` then, and after the server has
+        stopped. In the loop itself, where what a client has left is discarded, it is only started.
+        """
+        if self._is_loop():
+            self._start(make())
+            return None
+        found: concurrent.futures.Future[Any] = concurrent.futures.Future()
+        try:
+            self._loop.call_soon_threadsafe(lambda: self._start(self._guarded(make, found)))
+        except RuntimeError:
+            raise EOFError from None
+        while True:
+            try:
+                return found.result(1.0)
+            except TimeoutError:
+                if not self._loop.is_running():
+                    raise EOFError from None
+
+    def _is_loop(self) -> bool:
+        try:
+            return asyncio.get_running_loop() is self._loop
+        except RuntimeError:
+            return False
+
+    def _start(self, work: Coroutine[Any, Any, Any]) -> None:
+        self._tasks.add(task := self._loop.create_task(work))
+        task.add_done_callback(self._tasks.discard)
+
+    async def _guarded(
+        self, make: Callable[[], Coroutine[Any, Any, Any]], found: concurrent.futures.Future[Any]
+    ) -> None:
+        try:
+            async with self._here():
+                result = await make()
+        except asyncio.CancelledError:
+            found.set_exception(EOFError())
+        except BaseException as error:
+            found.set_exception(error)
+        else:
+            found.set_result(result)
 
 
 def _crowd(limits: EmulatorLimits, part_of_descriptors: float) -> Crowd[Connection]:
