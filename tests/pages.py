@@ -207,6 +207,7 @@ SECTIONS = {
     "tools": "Tools",
     "answer": "Responses",
     "events": "Events",
+    "calls": "Client secrets and calls",
     "conversations": "Conversations",
     "enums": "Known values",
     "embeddings": "Embeddings",

@@ -57,7 +57,7 @@ RECORDED = {
     "ollama": (56, 0, 2),
     "gemini-interactions": (28, 0, 0),
     "media": (127, 6, 2),
-    "realtime": (33, 7, 0),
+    "realtime": (33, 2, 0),
 }
 PART = 125
 

@@ -20,6 +20,10 @@ from __future__ import annotations
 from wire.core.lazy import lazy_names
 
 _NAMES = {
+    "wire.openai.realtime.calls": """
+        accept_call CallAnswer create_call create_client_secret hang_up_call refer_call
+        reject_call
+    """,
     "wire.openai.realtime.endpoints": "socket",
     "wire.openai.realtime.events": "event_name parse_event",
 }

@@ -223,6 +223,7 @@ class Emulator:
             report |= {"status": answer.status, **({"rule": answer.rule} if answer.rule else {})}
             return answer
 
+    @checked_arguments(ConfigurationError, before=True)
     def session(
         self, target: str, headers: Mapping[str, str] | Iterable[tuple[str, str]]
     ) -> Session | Answer:

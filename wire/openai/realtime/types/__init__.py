@@ -21,6 +21,9 @@ from __future__ import annotations
 from wire.core.lazy import lazy_names
 
 _NAMES = {
+    "wire.openai.realtime.types.calls": """
+        ClientSecret ClientSecretRequest ExpiresAfter Referral Rejection
+    """,
     "wire.openai.realtime.types.events": "ClientEvent Conversation ErrorDetails ServerEvent",
     "wire.openai.realtime.types.items": """
         Part Item LogProb RateLimit Response ResponseOptions StatusDetails TokenDetails

@@ -1,4 +1,9 @@
 # Written by `python -m tests.faces`.
+from wire.openai.realtime.types.calls import ClientSecret as ClientSecret
+from wire.openai.realtime.types.calls import ClientSecretRequest as ClientSecretRequest
+from wire.openai.realtime.types.calls import ExpiresAfter as ExpiresAfter
+from wire.openai.realtime.types.calls import Referral as Referral
+from wire.openai.realtime.types.calls import Rejection as Rejection
 from wire.openai.realtime.types.events import ClientEvent as ClientEvent
 from wire.openai.realtime.types.events import Conversation as Conversation
 from wire.openai.realtime.types.events import ErrorDetails as ErrorDetails
