@@ -8,7 +8,7 @@ from wire import Agent
 
 def tide(port: str) -> str:
     """When the tide is high in a port."""
-    print(f"looking up {port}", flush=True)
+    print(f"looking up {port}\n", end="", flush=True)  # one write: tools run side by side
     time.sleep(0.5)
     return f"05:12 in {port}"
 
