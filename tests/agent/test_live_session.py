@@ -13,6 +13,7 @@ from tests.http.loopback import loopback
 from wire import Message
 from wire.agent import Agent
 from wire.errors import ConfigurationError
+from wire.neutral.live import CallsCancelled
 from wire.neutral.messages import Done, MediaDelta, Reply, Stop, ToolResult
 from wire.neutral.request import Tool
 from wire.testing.emulator import Emulator, serve
@@ -180,6 +181,46 @@ def test_a_session_may_be_left_while_a_tool_runs(talk: Talk) -> None:
             go.set()
 
         talk.agent(work, REALTIME, {"tools": [slow]}, base_url=f"{server.url}/v1")
+
+
+@pytest.mark.parametrize("talk", EVERY)
+def test_the_result_of_a_call_that_the_server_cancelled_is_not_sent(talk: Talk) -> None:
+    cancelled, got = threading.Event(), []
+
+    def wait() -> str:
+        """Return after the server has cancelled the call."""
+        assert cancelled.wait(20)
+        return "too late"
+
+    def script(peer: Peer) -> None:
+        peer.message()
+        peer.send(text({"setupComplete": {}}))
+        peer.message()
+        call = {"id": "c1", "name": "wait", "args": {}}
+        peer.send(text({"toolCall": {"functionCalls": [call]}}))
+        peer.send(text({"toolCallCancellation": {"ids": ["c1"]}}))
+        while (message := peer.message()) is not None:
+            got.append(message)
+            peer.send(text({"serverContent": {"turnComplete": True}}))
+
+    with loopback(served(script)) as server:
+
+        def work(door: Any) -> None:
+            with door.connect() as session:
+                session.send("Hi")
+                while not isinstance(event := session.next(), CallsCancelled):
+                    pass
+                assert event.ids == ("c1",)
+                cancelled.set()
+                kinds = set()
+                while ToolRun not in kinds:  # it is handed out with an event of the server
+                    session.send("And now?")
+                    kinds |= {type(each) for each in whole(session)}
+                session.send("Still there?")
+                assert isinstance(whole(session)[-1], Done)
+
+        talk.agent(work, "gemini:gemini-3.8-live", {"tools": [wait]}, base_url=server.url)
+    assert {key for each in got for key in each} == {"clientContent"}
 
 
 def test_a_model_that_is_no_chat_is_refused() -> None:
