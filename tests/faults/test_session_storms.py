@@ -5,6 +5,7 @@ Each test runs in small number with all others, and in great number with the tes
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import signal
@@ -62,6 +63,7 @@ async def answered_async(chat: AsyncChat) -> str:
 @BACKENDS
 @NUMBERS
 def test_cancellations(server: Server, backend: str, number: int) -> None:
+    """Each at a random moment; one in six is not cancelled, however slow the machine is."""
     dice, ended = random.Random(1), []
 
     async def main() -> tuple[str, int]:
@@ -69,8 +71,9 @@ def test_cancellations(server: Server, backend: str, number: int) -> None:
             await answered_async(chat)
 
             async def work(count: int) -> None:
-                for _ in range(count):
-                    with anyio.move_on_after(dice.uniform(0, 0.1)) as scope:
+                for at in range(count):
+                    seconds = dice.uniform(0, 0.1) if at % 6 else math.inf
+                    with anyio.move_on_after(seconds) as scope:
                         await answered_async(chat)
                     ended.append(scope.cancelled_caught)
 
