@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import re
 from datetime import date, timedelta
-from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import msgspec
@@ -18,10 +17,9 @@ import msgspec
 from wire.core.decoders import decoder
 from wire.core.errors import ConfigurationError, Violation
 from wire.core.facts import Evidence
+from wire.core.lazy import file_beside, lazy_pattern
 
 T = TypeVar("T", bound=msgspec.Struct)
-
-_SHIPPED = Path(__file__).with_name("facts.json")
 
 _NOTICE = timedelta(days=60)
 Effort: TypeAlias = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
@@ -268,21 +266,21 @@ class Table:
 
 UNKNOWN = ModelFacts()
 
-_PLACE = re.compile(r"^(?:.*/|(?:[a-z-]+\.)?(?:anthropic|openai|google|mistral|deepseek|qwen)\.)")
-_OF_HOST = re.compile(r"(?:-v\d+)?(?::\w+)+$|-v\d+$")
-_DATE = re.compile(r"(?:-\d{4}-\d\d-\d\d|[-@]\d{8}|@\w+|-latest)$")
+_PLACE = lazy_pattern(r"^(?:.*/|(?:[a-z-]+\.)?(?:anthropic|openai|google|mistral|deepseek|qwen)\.)")
+_OF_HOST = lazy_pattern(r"(?:-v\d+)?(?::\w+)+$|-v\d+$")
+_DATE = lazy_pattern(r"(?:-\d{4}-\d\d-\d\d|[-@]\d{8}|@\w+|-latest)$")
 _LIMITS = ".limits-"
 """In the name of a group of models that have one rate limit together."""
-_PREVIEW = re.compile(r"-(?:preview-)?\d\d-\d{2,4}$|-\d{3,4}$")
+_PREVIEW = lazy_pattern(r"-(?:preview-)?\d\d-\d{2,4}$|-\d{3,4}$")
 
 
 def _bare(model: str) -> str:
     """Return a name without the places, versions and tags that hosts add to it."""
-    return _OF_HOST.sub("", _PLACE.sub("", model.lower().strip()))
+    return _OF_HOST().sub("", _PLACE().sub("", model.lower().strip()))
 
 
 def _undated(model: str) -> str:
-    return _PREVIEW.sub("", _DATE.sub("", _bare(model)))
+    return _PREVIEW().sub("", _DATE().sub("", _bare(model)))
 
 
 def spellings(model: str) -> tuple[str, ...]:
@@ -293,7 +291,7 @@ def spellings(model: str) -> tuple[str, ...]:
     """
     bare, undated = _bare(model), _undated(model)
     # Some hosts write the version of a model with a point where its vendor has a hyphen.
-    return _PLACE.sub("", model.lower().strip()), bare, undated, undated.replace(".", "-")
+    return _PLACE().sub("", model.lower().strip()), bare, undated, undated.replace(".", "-")
 
 
 @functools.cache
@@ -365,7 +363,7 @@ def parse(data: bytes, name: str) -> Table:
 @functools.cache
 def shipped() -> Table:
     """Return the facts that ship with the library; they are read at the first call."""
-    return Table(decoded_file(_SHIPPED.read_bytes(), _File, str(_SHIPPED)))
+    return Table(decoded_file(file_beside(__file__, "facts.json"), _File, "facts.json"))
 
 
 @functools.lru_cache(maxsize=256)

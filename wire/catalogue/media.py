@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import functools
 import re
-from pathlib import Path
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from wire.core.decoders import decoder
 from wire.core.facts import Evidence
+from wire.core.lazy import file_beside
 
 Makes: TypeAlias = Literal["images", "speech", "transcriptions"]
 
@@ -48,8 +48,9 @@ class MediaModel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 @functools.cache
 def media_models() -> tuple[MediaModel, ...]:
     """Return all rows."""
-    path = Path(__file__).with_name("media.json")
-    rows: tuple[MediaModel, ...] = decoder(tuple[MediaModel, ...]).decode(path.read_bytes())
+    rows: tuple[MediaModel, ...] = decoder(tuple[MediaModel, ...]).decode(
+        file_beside(__file__, "media.json")
+    )
     return rows
 
 

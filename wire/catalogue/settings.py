@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import functools
 import re
-from pathlib import Path
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from wire.core.arguments import suggestion
 from wire.core.decoders import decoder
+from wire.core.lazy import file_beside
 from wire.core.provider import known_hosts
 
 Policy: TypeAlias = Literal["same", "nearest", "clamp", "reword", "cut", "many", "drop", "refuse"]
@@ -154,7 +154,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @functools.cache
 def table() -> Settings:
     """Return the rows and the hosts. The file is read once."""
-    data = Path(__file__).with_name("settings.json").read_bytes()
+    data = file_beside(__file__, "settings.json")
     found: Settings = decoder(Settings).decode(data)
     return found
 

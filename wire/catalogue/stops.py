@@ -8,12 +8,12 @@ the calls that the client must run and that have no neutral form. `bedrock` are 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from wire.core.errors import APIError, WireError
+from wire.core.lazy import file_beside
 from wire.core.memory import MetadataStruct, Note
 from wire.core.printable import short
 
@@ -59,7 +59,7 @@ NEXT: dict[StopReason, Next] = {
 
 
 def _rows() -> Iterator[StopWord]:
-    file = msgspec.json.decode(Path(__file__).with_name("stops.json").read_bytes())
+    file = msgspec.json.decode(file_beside(__file__, "stops.json"))
     for *word, source in file["words"]:
         yield StopWord(*word, **file["sources"][source])
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
-from urllib.parse import unquote
 
 import msgspec
 
@@ -139,6 +138,8 @@ class Preview(msgspec.Struct, frozen=True):
             model = decoder(_Model).decode(self.body).model
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             model = ""  # a file, or a body whose `model` is not a text
+        from urllib.parse import unquote
+
         if not model and (match := _MODEL_IN_QUERY().search(self.url)):  # of a session
             return printable_line(unquote(match[1]))
         if not model and (match := _MODEL_IN_PATH().search(self.url)):

@@ -7,7 +7,6 @@ import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar
-from urllib.parse import quote, urlencode, urlsplit
 
 import msgspec
 
@@ -386,6 +385,8 @@ class _Request(_Message, frozen=True, kw_only=True):
         path = _quoted(self.path)
         if not self.query:
             return path
+        from urllib.parse import quote, urlencode
+
         query = {name: unsealed(value) for name, value in self.query.items()}
         try:
             return f"{path}?{urlencode(query, doseq=True, quote_via=quote)}"
@@ -408,11 +409,11 @@ class _Request(_Message, frozen=True, kw_only=True):
     @checked_arguments(ConfigurationError)
     def shown(self, url: str) -> str:
         """Return `url` without credentials; a URL from a server loses all its query values."""
-        return (
-            f"{url.partition('?')[0]}?{_VALUE().sub(SHOWN, urlsplit(url).query)}"
-            if self.url and "?" in url
-            else hidden_in_url(url)
-        )
+        if not self.url or "?" not in url:
+            return hidden_in_url(url)
+        from urllib.parse import urlsplit
+
+        return f"{url.partition('?')[0]}?{_VALUE().sub(SHOWN, urlsplit(url).query)}"
 
 
 _HALF = "half of a surrogate pair, which no URL can encode"
@@ -420,6 +421,8 @@ _HALF = "half of a surrogate pair, which no URL can encode"
 
 @functools.lru_cache(maxsize=256)
 def _quoted(path: str) -> str:
+    from urllib.parse import quote
+
     # A name in a segment may have an escaped slash; no other name has one (`path_segment`).
     return quote(path, safe="/:@!$&'()*+,;=~-._").replace("%252F", "%2F")
 

@@ -15,7 +15,7 @@ import itertools
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
@@ -193,7 +193,7 @@ class ChunkBytes:
         return bool(pattern.read([DATA + data], b"", self._largest, self._unchecked)[0])
 
 
-class _Hole(NamedTuple):
+class _Hole(msgspec.Struct, frozen=True):
     """A place in a chunk where the next chunk of the run may have another value."""
 
     type: Any

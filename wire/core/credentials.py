@@ -11,15 +11,16 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
-from urllib.parse import unquote
+from typing import Any
 
-from wire.core.lazy import lazy_pattern
+import msgspec
+
+from wire.core.lazy import file_beside, lazy_pattern
 
 SHOWN = "***"
 
 
-class CredentialForm(NamedTuple):
+class CredentialForm(msgspec.Struct, frozen=True):
     """The form of the credentials of one kind; the file `credential_forms.json` has all."""
 
     kind: str
@@ -50,12 +51,8 @@ def credential_forms() -> tuple[CredentialForm, ...]:
     >>> [form.begin for form in credential_forms() if form.kind == "Google API key"]
     ['AIza', 'AQ.']
     """
-    from pathlib import Path
-
-    import msgspec
-
     rows: list[dict[str, Any]] = msgspec.json.decode(
-        Path(__file__).with_name("credential_forms.json").read_bytes()
+        file_beside(__file__, "credential_forms.json")
     )["forms"]
     forms = [
         CredentialForm(row["kind"], begin, begin or word, row["rest"], row["least"])
@@ -69,17 +66,10 @@ _STEM = 3
 """Characters of a begin that are searched for; more make the search slower to compile."""
 
 
-class _Index(NamedTuple):
-    """The forms by the stem of their begin, and those without a begin."""
-
-    starts: re.Pattern[str]
-    """A stem at the begin of a word."""
-    stems: dict[str, list[CredentialForm]]
-    others: list[CredentialForm]
-
-
 @functools.cache
-def _index() -> _Index:
+def _index() -> tuple[re.Pattern[str], dict[str, list[CredentialForm]], list[CredentialForm]]:
+    """Return a pattern of the stems of all begins at the begin of a word, the forms by stem, and
+    the forms without a begin."""
     begins = [form.begin for form in credential_forms() if form.begin]
     short = tuple(begin for begin in begins if len(begin) < _STEM)
     stems: dict[str, list[CredentialForm]] = {}
@@ -90,7 +80,7 @@ def _index() -> _Index:
             stems.setdefault(stem, []).append(form)
         else:
             others.append(form)
-    return _Index(re.compile(f"(?<![A-Za-z0-9]){_one_of({*stems})}"), stems, others)
+    return re.compile(f"(?<![A-Za-z0-9]){_one_of({*stems})}"), stems, others
 
 
 def _one_of(words: set[str]) -> str:
@@ -252,6 +242,8 @@ def hidden_in_url(text: str) -> str:
     >>> hidden_in_url("https://host/f?alt=sse&X-Goog-Signature=fake&key=fake")
     'https://host/f?alt=sse&X-Goog-Signature=***&key=***'
     """
+    from urllib.parse import unquote
+
     return _PARAMETER().sub(
         lambda match: (
             match[1] + SHOWN if secret_parameter(unquote(match[2]), match[3]) else match[0]

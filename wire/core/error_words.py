@@ -484,11 +484,11 @@ def _names_error(data: bytes) -> bool:
             return False
         if data.startswith(_ERROR_KEYS, at):
             return True
-    return _ERROR_KEY.search(data, at) is not None
+    return _ERROR_KEY().search(data, at) is not None
 
 
 _ERROR_KEYS = (b'"error"', b'"base_resp"')
-_ERROR_KEY = re.compile(rb'"(?:error|base_resp)"')
+_ERROR_KEY = lazy_pattern(rb'"(?:error|base_resp)"')
 _FEW_QUOTES = 1_000
 
 

@@ -19,13 +19,13 @@ first event: the caller may have seen it, and a second attempt would repeat it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator, Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from wire.core.errors import WireError
+from wire.core.lazy import lazy_pattern
 from wire.core.printable import printable_line
 from wire.core.retry import Retry, RetryBudget
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 MAX_WAIT = 1e9
 """Seconds. A server that asks for a longer wait is mistaken, so the wish is ignored."""
-_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
+_NUMBER = lazy_pattern(r"[0-9]+(\.[0-9]+)?")
 _REQUEST_IDS = (
     "x-request-id",
     "request-id",
@@ -160,7 +160,7 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     """
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         text = headers.get(name, "").strip()
-        if _NUMBER.fullmatch(text):
+        if _NUMBER().fullmatch(text):
             seconds: float | None = float(text) * scale
         else:
             seconds = _until(text, headers, now) if text else None

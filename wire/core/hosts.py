@@ -10,25 +10,26 @@ look-up, and a second look-up may have another result.
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
+
+from wire.core.lazy import lazy_pattern
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
     Address: TypeAlias = IPv4Address | IPv6Address
 
-_URL = re.compile(
+_URL = lazy_pattern(
     r"(?P<scheme>[Hh][Tt][Tt][Pp][Ss]?)://(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])"
     r"(?::(?P<port>[0-9]{1,5}))?(?P<rest>[/?][!-~]*)?"
 )
 """An http(s) URL without a user. A `#`, a blank or a control character never fits."""
 _PORTS = {"http": 80, "https": 443}
-_LABEL = re.compile(r"[a-z0-9_-]{1,63}")
-_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
+_LABEL = lazy_pattern(r"[a-z0-9_-]{1,63}")
+_NUMBER = lazy_pattern(r"[0-9]+|0x[0-9a-f]*")
 """A last label of this form makes a host an IPv4 address for every browser and for `inet_aton`."""
 
 _LOCAL_NAMES = (
@@ -91,7 +92,7 @@ def origin_of(url: object) -> Origin:
             "an http(s) URL in ASCII: write a host of another script in punycode (xn--...), and "
             "percent-encode the path"
         )
-    match = _URL.fullmatch(url) if isinstance(url, str) else None
+    match = _URL().fullmatch(url) if isinstance(url, str) else None
     if match is None or "#" in (match["rest"] or "") or "\\" in (match["rest"] or ""):
         raise ValueError("an http(s) URL with a host, without user and fragment")
     scheme, host = match["scheme"].lower(), match["host"].lower()
@@ -125,9 +126,9 @@ def _checked_host(host: str) -> str:
             raise ValueError("an IPv6 address between the brackets") from None
     name = host.removesuffix(".")
     labels = name.split(".")
-    if not all(_LABEL.fullmatch(label) for label in labels) or len(name) > 253:
+    if not all(_LABEL().fullmatch(label) for label in labels) or len(name) > 253:
         raise ValueError("an http(s) URL with a host, whose labels have 1 to 63 characters")
-    if _NUMBER.fullmatch(labels[-1]) and _address(name) is None:
+    if _NUMBER().fullmatch(labels[-1]) and _address(name) is None:
         raise ValueError("an IPv4 address as four decimal numbers without leading zeros")
     return name
 

@@ -11,7 +11,6 @@ import gc
 import itertools
 import json
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
@@ -20,6 +19,7 @@ import msgspec
 
 from wire.core.decoders import decoder
 from wire.core.errors import RuleError, Violation, WireError
+from wire.core.lazy import lazy_pattern
 from wire.core.memory import (
     EXTRA_KEY,
     RAW,
@@ -53,7 +53,7 @@ _EXPANDABLE = (*_CONTAINERS, msgspec.Struct)
 _LEAST_DEEP = 2 * MAX_DEPTH + 2
 """Bytes of the shortest JSON that is nested too deeply: each level has two brackets."""
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
-_CLOSING_RUN = re.compile(rb"[]}]{%d}" % (MAX_DEPTH + 1))
+_CLOSING_RUN = lazy_pattern(rb"[]}]{%d}" % (MAX_DEPTH + 1))
 
 _SHORT_INT_BITS = 14_000
 """Bits of an integer that Python writes in decimal at any setting but the least ones: its limit is
@@ -286,7 +286,7 @@ def is_deep(data: bytes) -> bool:
     if len(data) < _LEAST_DEEP:
         return False
     brackets = data.translate(None, _NO_BRACKETS)
-    return len(brackets) > MAX_DEPTH and _CLOSING_RUN.search(brackets) is not None
+    return len(brackets) > MAX_DEPTH and _CLOSING_RUN().search(brackets) is not None
 
 
 def _is_read_back(value: MetadataStruct) -> bool:

@@ -16,6 +16,7 @@ import msgspec
 
 from wire.core.errors import ConfigurationError, LimitError, StreamInvalid
 from wire.core.fields import Fields
+from wire.core.lazy import lazy_pattern
 from wire.core.secret import quoted, seal_fields
 from wire.core.sse import EVENT_LIMIT
 
@@ -102,7 +103,7 @@ def check_headers(headers: Sequence[tuple[bytes, bytes]], limits: Limits) -> Non
 # --- JSON -----------------------------------------------------------------------------------------
 
 _BYTES_OF_CONTAINER, _BYTES_OF_VALUE = 16, 4
-_STRINGS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+_STRINGS = lazy_pattern(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _STEPS = {91: 1, 123: 1, 93: -1, 125: -1}
 
@@ -130,7 +131,7 @@ def check_json(data: bytes, limits: Limits) -> None:
     opened = count(data, b"{") + count(data, b"[")
     if opened <= min(limits.depth, containers) and count(data, b",") <= values:
         return
-    bare = _STRINGS.sub(b"", data)  # brackets in texts do not count
+    bare = _STRINGS().sub(b"", data)  # brackets in texts do not count
     if bare.count(b"{") + bare.count(b"[") > containers:
         raise over("containers", f"JSON has more than {containers} lists and objects")
     if bare.count(b",") > values:
@@ -180,7 +181,7 @@ def depth_of(data: bytes) -> int:
     >>> depth_of(b'{"a": ["]]", {}]}')
     3
     """
-    return _depth(_STRINGS.sub(b"", data))
+    return _depth(_STRINGS().sub(b"", data))
 
 
 def _depth(bare: bytes) -> int:

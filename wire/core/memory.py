@@ -16,7 +16,6 @@ import inspect
 import itertools
 import json
 import operator
-import re
 import sys
 import types
 import typing
@@ -47,7 +46,7 @@ COMPLETE = "_complete"
 """Metadata key of a received struct whose fields hold all of its JSON: it has no unknown keys and
 no nulls.
 """
-_PLAIN_KEY = re.compile(r"[^.\[\]\"\\]+")
+_PLAIN_KEY = lazy_pattern(r"[^.\[\]\"\\]+")
 
 raw_of: Callable[[WireStruct], msgspec.Raw | Slice | None] = operator.attrgetter(RAW)
 """The received bytes of a struct, or where to copy them from; `None` if it was not received.
@@ -588,14 +587,14 @@ def _structs_of_fields(cls: type[WireStruct]) -> dict[str, tuple[type[WireStruct
         names = vars(sys.modules[owner.__module__])
         for field, annotation in inspect.get_annotations(owner).items():
             if isinstance(annotation, str):
-                hints = [names.get(word) for word in _WORD.findall(annotation)]
+                hints = [names.get(word) for word in _WORD().findall(annotation)]
             else:
                 hints = [annotation]
             found[field] = tuple(each for hint in hints for each in _structs(hint))
     return {name: found[name] for name in cls.__struct_fields__}
 
 
-_WORD = re.compile(r"\w+")
+_WORD = lazy_pattern(r"\w+")
 
 
 def _structs(hint: Any) -> Iterator[type[WireStruct]]:
@@ -756,7 +755,7 @@ def key_path(path: str, key: str) -> str:
     >>> key_path("labels", "team"), key_path("labels", "a.b")
     ('labels.team', 'labels["a.b"]')
     """
-    if not _PLAIN_KEY.fullmatch(key):
+    if not _PLAIN_KEY().fullmatch(key):
         return f"{path}[{json.dumps(key, ensure_ascii=False)}]"
     return f"{path}.{key}" if path else key
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from wire.core.arguments import checked_arguments
 from wire.core.errors import ConfigurationError
+from wire.core.lazy import file_beside
 from wire.core.secret import type_name
 
 _WIRE_OPTIONS = {"openai": "openai@chat", "anthropic": "anthropic@messages"}
@@ -273,9 +273,8 @@ def known_hosts() -> Mapping[str, Mapping[str, Any]]:
     speaks: `chat`, `responses`, `messages`. `like` names the host, or the host whose dialect, has
     the fields that a row lacks. The rows of a wire are built in its `rows.py`.
     """
-    file = Path(__file__).parents[1] / "catalogue" / "hosts.json"
     rows: dict[str, dict[str, Any]] = {}
-    for row in msgspec.json.decode(file.read_bytes())["hosts"]:
+    for row in msgspec.json.decode(file_beside(__file__, "../catalogue/hosts.json"))["hosts"]:
         rows[row["name"]] = {**rows.get(row.pop("like", ""), {}), **row}
     return rows
 

@@ -113,7 +113,7 @@ class Secret:
         text = self._reveal()
         if not isinstance(text, str) or text == SHOWN:
             return []
-        words = _SEPARATOR.split(text)
+        words = _SEPARATOR().split(text)
         if ";" in text:  # cookies; elsewhere `=` is the padding of base64
             words = [each.partition("=")[2] for each in words]
         if text[:6].lower() == "basic ":
@@ -139,7 +139,7 @@ class Secret:
         return Secret, (SHOWN,)
 
 
-_SEPARATOR = re.compile(r"[\s;]+")
+_SEPARATOR = lazy_pattern(r"[\s;]+")
 
 
 def _user_and_password(text: str) -> list[str]:

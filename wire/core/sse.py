@@ -36,13 +36,13 @@ State between two calls of `feed`:
 from __future__ import annotations
 
 import functools
-import re
 from typing import NoReturn
 
 import msgspec
 
 from wire.core.arguments import refusal
 from wire.core.errors import LimitError, RuleError
+from wire.core.lazy import lazy_pattern
 from wire.core.secret import type_name
 
 __all__ = ["Decoder", "Event"]
@@ -53,7 +53,7 @@ EVENT_LIMIT = 32 * 1024 * 1024
 _BOM = b"\xef\xbb\xbf"
 _MAX_LINES = 1000
 """Data lines of one event that are kept apart."""
-_FIELD_NAME = re.compile(rb"[A-Za-z0-9_.-]+")
+_FIELD_NAME = lazy_pattern(rb"[A-Za-z0-9_.-]+")
 
 
 class Event(msgspec.Struct, frozen=True, gc=False):
@@ -230,7 +230,7 @@ class Decoder:
         elif name == b"retry":
             if value.isdigit():
                 self._retry = int(value[:18])
-        elif not _FIELD_NAME.fullmatch(name):
+        elif not _FIELD_NAME().fullmatch(name):
             events.append(Event(line, outside=True))
 
     def _join(self) -> None:

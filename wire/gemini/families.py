@@ -9,16 +9,16 @@ documentation and recorded traffic, as of November 2026.
 from __future__ import annotations
 
 import functools
-import re
 
 import msgspec
 
 from wire.catalogue.facts import UNKNOWN as UNKNOWN_MODEL
 from wire.catalogue.facts import ModelFacts, facts, names_of
+from wire.core.lazy import lazy_pattern
 
 Version = tuple[int, int]
 
-_NOT_A_VARIANT = re.compile(r"preview|exp|experimental|latest|\d+")
+_NOT_A_VARIANT = lazy_pattern(r"preview|exp|experimental|latest|\d+")
 
 
 class Family(msgspec.Struct, frozen=True):
@@ -79,7 +79,7 @@ def family(model: str) -> Family:
     known = known if known.vendor == "gemini" else UNKNOWN_MODEL
     name, major, minor, rest = match.groups()
     variant = "-".join(
-        piece for piece in rest.split("-") if piece and not _NOT_A_VARIANT.fullmatch(piece)
+        piece for piece in rest.split("-") if piece and not _NOT_A_VARIANT().fullmatch(piece)
     )
     if major is None:
         # The models of version 1.0 had no number. `latest` stands for a version that changes, so

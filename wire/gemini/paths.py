@@ -8,7 +8,6 @@ would send the call to another path.
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -18,6 +17,7 @@ from wire.core.bounds import BOUNDS
 from wire.core.call import Call
 from wire.core.credentials import known_credential
 from wire.core.errors import ConfigurationError, RuleError, Violation
+from wire.core.lazy import lazy_pattern
 from wire.core.memory import WireStruct
 from wire.core.path_segment import path_segment
 from wire.core.provider import Provider
@@ -33,7 +33,7 @@ JSON = {"content-type": "application/json"}
 
 # One segment of a path. At least one character is not a dot, since `.` and `..` would change the
 # path.
-_SEGMENT = re.compile(r"[A-Za-z0-9_.@-]*[A-Za-z0-9_@-][A-Za-z0-9_.@-]*")
+_SEGMENT = lazy_pattern(r"[A-Za-z0-9_.@-]*[A-Za-z0-9_@-][A-Za-z0-9_.@-]*")
 
 
 def resource(model: str) -> str:
@@ -69,7 +69,7 @@ def _resource(model: str) -> str:
     # A key would be part of the URL, which is logged.
     if (
         len(model) > BOUNDS.path_segment
-        or not all(map(_SEGMENT.fullmatch, name.split("/")))
+        or not all(map(_SEGMENT().fullmatch, name.split("/")))
         or known_credential(name)
     ):
         raise ValueError
@@ -88,7 +88,8 @@ def named(name: str, collection: str) -> str:
     name = path_segment("name", name, f"{collection}/ID", parts=True)
     full = name if "/" in name else f"{collection}/{name}"
     segments = full.split("/")
-    if not all(map(_SEGMENT.fullmatch, segments)) or segments[-2] != collection.rpartition("/")[2]:
+    collected = segments[-2] == collection.rpartition("/")[2]
+    if not collected or not all(map(_SEGMENT().fullmatch, segments)):
         raise ConfigurationError(f"name: expected {collection}/ID, not {quoted(name)}")
     return full
 

@@ -14,6 +14,7 @@ import msgspec
 from wire.core.arguments import checked_arguments
 from wire.core.errors import ConfigurationError
 from wire.core.hosts import origin_of
+from wire.core.lazy import lazy_pattern
 from wire.core.provider import Provider as Provider
 from wire.core.provider import family_of as family_of
 from wire.core.provider import with_regions
@@ -279,10 +280,10 @@ def unknown_provider(name: object, others: Iterable[str] = ()) -> str:
 @functools.cache  # each client looks up the host of each row
 def _host_of(base_url: str) -> str | None:
     # An option of the client may be any text.
-    return urlsplit(_OPTION.sub("*", base_url)).hostname
+    return urlsplit(_OPTION().sub("*", base_url)).hostname
 
 
-_OPTION = re.compile(r"\{\w+\}")
+_OPTION = lazy_pattern(r"\{\w+\}")
 
 
 @checked_arguments(ConfigurationError)

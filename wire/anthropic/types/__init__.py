@@ -20,162 +20,38 @@ Rules of this folder:
   another host.
 """
 
-from wire.anthropic.types.answer import (
-    CacheCreation,
-    Delta,
-    Iteration,
-    MessageResponse,
-    MessageStreamEvent,
-    OutputTokensDetails,
-    ServerToolUsage,
-    StopDetails,
-    TokenCount,
-    Usage,
-)
-from wire.anthropic.types.base import (
-    AnthropicStruct,
-)
-from wire.anthropic.types.batches import (
-    BatchCreateRequest,
-    BatchOutcome,
-    BatchRequest,
-    BatchRequestCounts,
-    DeletedBatch,
-    MessageBatch,
-    MessageBatchList,
-    MessageBatchResult,
-)
-from wire.anthropic.types.content import (
-    BrowserStateChange,
-    BrowserTab,
-    CacheControl,
-    Caller,
-    Citation,
-    CitationsConfig,
-    ContentBlock,
-    FallbackModel,
-    ImageTransformations,
-    Message,
-    MessageOutputConfig,
-    Source,
-    ToolOutput,
-    ToolReference,
-)
-from wire.anthropic.types.errors import (
-    BaseResp,
-    ErrorBody,
-    ErrorObject,
-)
-from wire.anthropic.types.files import DeletedFile, FileList, FileMetadata
-from wire.anthropic.types.models import (
-    Capability,
-    CompactionCapability,
-    ContextManagementCapability,
-    EffortCapability,
-    ModelCapabilities,
-    ModelInfo,
-    ModelList,
-    ServerToolsCapability,
-    ThinkingCapability,
-    ThinkingTypes,
-)
-from wire.anthropic.types.request import (
-    BillingPolicy,
-    CacheMissReason,
-    Compaction,
-    Container,
-    ContextManagement,
-    CountTokensRequest,
-    Diagnostics,
-    Fallback,
-    FallbackCredit,
-    McpServer,
-    MessageRequest,
-    Metadata,
-    OutputConfig,
-    OutputFormat,
-    Skill,
-    TaskBudget,
-    Thinking,
-    Thread,
-    Tool,
-    ToolChoice,
-    UrlSource,
-    UrlSources,
-    UserLocation,
-)
+from __future__ import annotations
 
-__all__ = [
-    "AnthropicStruct",
-    "BaseResp",
-    "BatchCreateRequest",
-    "BatchOutcome",
-    "BatchRequest",
-    "BatchRequestCounts",
-    "BillingPolicy",
-    "BrowserStateChange",
-    "BrowserTab",
-    "CacheControl",
-    "CacheCreation",
-    "CacheMissReason",
-    "Caller",
-    "Capability",
-    "Citation",
-    "CitationsConfig",
-    "Compaction",
-    "CompactionCapability",
-    "Container",
-    "ContentBlock",
-    "ContextManagement",
-    "ContextManagementCapability",
-    "CountTokensRequest",
-    "DeletedBatch",
-    "DeletedFile",
-    "Delta",
-    "Diagnostics",
-    "EffortCapability",
-    "ErrorBody",
-    "ErrorObject",
-    "Fallback",
-    "FallbackCredit",
-    "FallbackModel",
-    "FileList",
-    "FileMetadata",
-    "ImageTransformations",
-    "Iteration",
-    "McpServer",
-    "Message",
-    "MessageBatch",
-    "MessageBatchList",
-    "MessageBatchResult",
-    "MessageOutputConfig",
-    "MessageRequest",
-    "MessageResponse",
-    "MessageStreamEvent",
-    "Metadata",
-    "ModelCapabilities",
-    "ModelInfo",
-    "ModelList",
-    "OutputConfig",
-    "OutputFormat",
-    "OutputTokensDetails",
-    "ServerToolUsage",
-    "ServerToolsCapability",
-    "Skill",
-    "Source",
-    "StopDetails",
-    "TaskBudget",
-    "Thinking",
-    "ThinkingCapability",
-    "ThinkingTypes",
-    "Thread",
-    "TokenCount",
-    "Tool",
-    "ToolChoice",
-    "ToolOutput",
-    "ToolReference",
-    "UrlSource",
-    "UrlSources",
-    "Usage",
-    "UserLocation",
-]
+from wire.core.lazy import lazy_names
+
+_NAMES = {
+    "wire.anthropic.types.answer": """
+        CacheCreation Delta Iteration MessageResponse MessageStreamEvent OutputTokensDetails
+        ServerToolUsage StopDetails TokenCount Usage
+    """,
+    "wire.anthropic.types.base": "AnthropicStruct",
+    "wire.anthropic.types.batches": """
+        BatchCreateRequest BatchOutcome BatchRequest BatchRequestCounts DeletedBatch
+        MessageBatch MessageBatchList MessageBatchResult
+    """,
+    "wire.anthropic.types.content": """
+        BrowserStateChange BrowserTab CacheControl Caller Citation CitationsConfig
+        ContentBlock FallbackModel ImageTransformations Message MessageOutputConfig Source
+        ToolOutput ToolReference
+    """,
+    "wire.anthropic.types.errors": "BaseResp ErrorBody ErrorObject",
+    "wire.anthropic.types.files": "DeletedFile FileList FileMetadata",
+    "wire.anthropic.types.models": """
+        Capability CompactionCapability ContextManagementCapability EffortCapability
+        ModelCapabilities ModelInfo ModelList ServerToolsCapability ThinkingCapability
+        ThinkingTypes
+    """,
+    "wire.anthropic.types.request": """
+        BillingPolicy CacheMissReason Compaction Container ContextManagement
+        CountTokensRequest Diagnostics Fallback FallbackCredit McpServer MessageRequest
+        Metadata OutputConfig OutputFormat Skill TaskBudget Thinking Thread Tool ToolChoice
+        UrlSource UrlSources UserLocation
+    """,
+}
+
+__getattr__, __dir__ = lazy_names("wire.anthropic.types", _NAMES)

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from wire.core.errors import Violation
+from wire.core.lazy import lazy_pattern
 from wire.core.memory import raw_of
 from wire.gemini.families import ends_with_user, is_of, signs_calls
 from wire.gemini.rules.fields import fields, one_of_groups, snake
@@ -435,7 +436,7 @@ def _has_other_parts(parts: Any) -> bool:
 
 _PLACEHOLDERS = (b"skip_thought_signature_validator", b"context_engineering_is_the_way_to_go")
 """The documented placeholders, which Gemini accepts in place of a signature."""
-_TEXT = re.compile(rb"[\x20-\x7e\t\r\n]{8,}")
+_TEXT = lazy_pattern(rb"[\x20-\x7e\t\r\n]{8,}")
 _HEAD = 96
 """Number of characters of a signature that are decoded: the beginning shows its origin, and a
 signature may have 100,000 characters. A multiple of 4, since base64 encodes in groups of 4.
@@ -491,7 +492,7 @@ def is_foreign(signature: str) -> bool:
     if data in _PLACEHOLDERS:
         return False
     return (
-        _TEXT.fullmatch(data) is not None
+        _TEXT().fullmatch(data) is not None
         or data.startswith(b"\x80\x00\x00\x00")
         or _is_anthropics(data)
     )

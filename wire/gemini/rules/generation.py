@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from wire.catalogue.abilities import longest_output, unread
 from wire.catalogue.facts import is_in, names_of
 from wire.core.errors import Violation
+from wire.core.lazy import lazy_pattern
 from wire.gemini.families import budget
 from wire.gemini.lifetimes import is_shut_down, lifetime
 from wire.gemini.rules.rule_input import Plain, RuleInput
@@ -160,12 +161,12 @@ def cached_content_stands_alone(request: RuleInput) -> Violations:
 
 # --- the model's name -----------------------------------------------------------------------------
 
-_MODEL = re.compile(r"[A-Za-z0-9_.@:/<>-]+")
+_MODEL = lazy_pattern(r"[A-Za-z0-9_.@:/<>-]+")
 
 
 def model_is_a_name(request: RuleInput) -> Violations:
     """G81: a space or another character that no model name has."""
-    if request.gemini and request.model and not _MODEL.fullmatch(request.model):
+    if request.gemini and request.model and not _MODEL().fullmatch(request.model):
         yield request.violation("G81", "model", f"{request.model!r} is not a model name")
 
 
@@ -197,7 +198,7 @@ def model_is_served(request: RuleInput) -> Violations:
 
 # --- media ----------------------------------------------------------------------------------------
 
-_MIME = re.compile(r"[\w.+-]+/[\w.+-]+\s*(;.*)?")
+_MIME = lazy_pattern(r"[\w.+-]+/[\w.+-]+\s*(;.*)?")
 # Types that were refused in recorded traffic: with the text of G64, and with a text that names no
 # type.
 _UNSUPPORTED = frozenset({"image/jpg", "image/svg+xml"})
@@ -222,7 +223,7 @@ def media_are_of_a_type(request: RuleInput) -> Violations:
     for path, mime, _ in request.media:
         if mime in _UNSUPPORTED_WITH_VAGUE_ERROR:
             yield request.violation("G64 bare", f"{path}.mimeType", f"Gemini does not read {mime}")
-        elif mime and (mime in _UNSUPPORTED or not _MIME.fullmatch(mime)):
+        elif mime and (mime in _UNSUPPORTED or not _MIME().fullmatch(mime)):
             yield request.violation("G64", f"{path}.mimeType", mime=mime)
 
 

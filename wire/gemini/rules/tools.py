@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from wire.core.errors import Violation
+from wire.core.lazy import lazy_pattern
 from wire.gemini.rules.rule_input import RuleInput
 
 Violations = Iterator[Violation]
@@ -14,17 +14,17 @@ MAX_FUNCTIONS = 512
 """Maximum number of functions over all tools (G30)."""
 _MAX_FUNCTIONS_REPORTED_FOR_VERTEX = 128
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
+_NAME = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
 # The reference of August 2026 allows these names; the recorded refusals are older.
-_NEWER_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
+_NEWER_NAME = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
 
 
 def functions_have_names(request: RuleInput) -> Violations:
     """G28: each function has a name of the allowed characters."""
     for each in request.unchecked_functions:
-        if _NAME.fullmatch(each.name):
+        if _NAME().fullmatch(each.name):
             continue
-        severity = "warning" if _NEWER_NAME.fullmatch(each.name) else "error"
+        severity = "warning" if _NEWER_NAME().fullmatch(each.name) else "error"
         yield request.violation(
             "G28", f"{each.path}.name", f"{each.name!r} is not a function name", severity
         )

@@ -8,10 +8,11 @@ name, such as `G1 list`.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import msgspec
+
+from wire.core.lazy import file_beside
 
 INVALID = "Request contains an invalid argument."
 
@@ -29,7 +30,7 @@ class Words(msgspec.Struct, frozen=True):
 
 
 def _rows() -> list[dict[str, Any]]:
-    rows = msgspec.json.decode(Path(__file__).with_name("words.json").read_bytes())
+    rows = msgspec.json.decode(file_beside(__file__, "words.json"))
     return [dict(row) for row in rows]
 
 

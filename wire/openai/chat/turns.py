@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
@@ -22,12 +22,14 @@ from wire.core.facts import facts_of
 from wire.core.json_values import checked, json_text
 from wire.core.lenient import decoded, portable
 from wire.core.memory import Note, Noted, encode, raw_of
-from wire.neutral import messages as chat
 from wire.neutral.ids import LegalIds, made_id
 from wire.openai.chat.tool_calls import present
 from wire.openai.chat.types import ChatCompletion, Choice, ContentPart, Message, ToolCall
 from wire.openai.common.arguments import as_object
 from wire.openai.common.dialect import PLAIN, Dialect
+
+if TYPE_CHECKING:
+    from wire.neutral import messages as chat
 
 Turn: TypeAlias = "str | Message | Choice | ChatCompletion | Sequence[Turn]"
 
@@ -131,6 +133,8 @@ def tool_message(
 
     Raises `RuleError` if `call` is not a call, or if JSON cannot encode the result.
     """
+    from wire.neutral import messages as chat  # the types and rules do without
+
     if not isinstance(call, ToolCall | chat.ToolCall):
         raise RuleError(
             violations=[

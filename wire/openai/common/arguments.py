@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from wire.core.lenient import portable
 from wire.core.memory import Note, well_formed_utf8
-from wire.neutral.messages import ToolCall
-from wire.neutral.request import TEXT_PARAMETER
+
+if TYPE_CHECKING:
+    from wire.neutral.messages import ToolCall
 
 
 def arguments_of(text: str, *, cut: bool = False) -> dict[str, Any] | None:
@@ -73,9 +74,12 @@ def custom_input(call: ToolCall, custom_tools: Container[str] = ()) -> str | Non
 
     A host without custom tools called one of the `custom_tools` as a function.
 
+    >>> from wire import ToolCall
     >>> custom_input(ToolCall(name="run_sql", arguments={"input": "SELECT 1"}), {"run_sql"})
     'SELECT 1'
     """
+    from wire.neutral.request import TEXT_PARAMETER  # rules of chat completions do without
+
     text = (call.arguments or {}).get(TEXT_PARAMETER)
     if call.kind == "custom":
         return text if isinstance(text, str) else call.text

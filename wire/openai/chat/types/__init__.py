@@ -17,271 +17,58 @@ Rules of this folder:
   nowhere else; docs/fields.md lists them. Other hosts may answer 400 to it.
 """
 
-from wire.openai.chat.types.answer import (
-    ChatCompletion,
-    ChatCompletionChunk,
-    Choice,
-    ChunkChoice,
-    CompletionTokensDetails,
-    CompletionUsage,
-    Logprobs,
-    Moderation,
-    ModerationResult,
-    ModerationResults,
-    PromptFilterResult,
-    PromptTokensDetails,
-    SearchResult,
-    TokenLogprob,
-    TopLogprob,
-    XGroq,
-)
-from wire.openai.chat.types.message import (
-    Annotation,
-    Audio,
-    CacheControl,
-    ContentPart,
-    CustomCall,
-    Delta,
-    FileInput,
-    FunctionCall,
-    ImageUrl,
-    InputAudio,
-    Message,
-    PromptCacheBreakpoint,
-    ReasoningDetail,
-    ToolCall,
-    UrlCitation,
-    VideoUrl,
-)
-from wire.openai.chat.types.request import (
-    ApproximateLocation,
-    AudioOptions,
-    ChatCompletionRequest,
-    CustomVoice,
-    JsonSchema,
-    ModerationConfig,
-    ModerationOptions,
-    ModerationPolicy,
-    Prediction,
-    PromptCacheOptions,
-    ReasoningOptions,
-    ResponseFormat,
-    StreamOptions,
-    Thinking,
-    UserLocation,
-    WebSearchOptions,
-)
-from wire.openai.chat.types.tools import (
-    AllowedTools,
-    CustomFormat,
-    CustomTool,
-    FunctionDefinition,
-    Grammar,
-    NamedFunction,
-    Tool,
-    ToolChoice,
-)
-from wire.openai.common.types.audio import (
-    AudioTokens,
-    AudioUsage,
-    SpeechEvent,
-    SpeechRequest,
-    SpeechResponse,
-    SpokenAudio,
-    Transcription,
-    TranscriptionEvent,
-    TranscriptionLanguage,
-    TranscriptionLogprob,
-    TranscriptionRequest,
-    TranscriptionSegment,
-    TranscriptionWord,
-)
-from wire.openai.common.types.base import (
-    OpenAIStruct,
-)
-from wire.openai.common.types.batches import (
-    Batch,
-    BatchCreateRequest,
-    BatchError,
-    BatchErrors,
-    BatchInputTokens,
-    BatchList,
-    BatchOutputTokens,
-    BatchRequestCounts,
-    BatchResponse,
-    BatchResult,
-    BatchResultError,
-    BatchUsage,
-)
-from wire.openai.common.types.decisions import (
-    Decision,
-    DecisionAnswer,
-    DecisionCacheBreakpoint,
-    DecisionCacheOptions,
-    DecisionChoice,
-    DecisionInputTokensDetails,
-    DecisionItem,
-    DecisionLevel,
-    DecisionOutputTokensDetails,
-    DecisionPart,
-    DecisionProbability,
-    DecisionQuestion,
-    DecisionRequest,
-    DecisionUsage,
-    SystemOneAnswer,
-    SystemOneBox,
-    SystemOneQuestion,
-    SystemOneRequest,
-    SystemOneResponse,
-    SystemOneUsage,
-)
-from wire.openai.common.types.embeddings import (
-    Embedding,
-    EmbeddingList,
-    EmbeddingRequest,
-    EmbeddingUsage,
-)
-from wire.openai.common.types.errors import (
-    BaseResp,
-    ErrorBody,
-    ErrorObject,
-)
-from wire.openai.common.types.files import DeletedFile, ExpiresAfter, File, FileList
-from wire.openai.common.types.images import (
-    GeneratedImage,
-    ImageEvent,
-    ImageList,
-    ImagePart,
-    ImageReference,
-    ImageRequest,
-    ImageTokens,
-    ImageUsage,
-)
-from wire.openai.common.types.models import DeletedModel, Model, ModelList
+from __future__ import annotations
 
-__all__ = [
-    "AllowedTools",
-    "Annotation",
-    "ApproximateLocation",
-    "Audio",
-    "AudioOptions",
-    "AudioTokens",
-    "AudioUsage",
-    "BaseResp",
-    "Batch",
-    "BatchCreateRequest",
-    "BatchError",
-    "BatchErrors",
-    "BatchInputTokens",
-    "BatchList",
-    "BatchOutputTokens",
-    "BatchRequestCounts",
-    "BatchResponse",
-    "BatchResult",
-    "BatchResultError",
-    "BatchUsage",
-    "CacheControl",
-    "ChatCompletion",
-    "ChatCompletionChunk",
-    "ChatCompletionRequest",
-    "Choice",
-    "ChunkChoice",
-    "CompletionTokensDetails",
-    "CompletionUsage",
-    "ContentPart",
-    "CustomCall",
-    "CustomFormat",
-    "CustomTool",
-    "CustomVoice",
-    "Decision",
-    "DecisionAnswer",
-    "DecisionCacheBreakpoint",
-    "DecisionCacheOptions",
-    "DecisionChoice",
-    "DecisionInputTokensDetails",
-    "DecisionItem",
-    "DecisionLevel",
-    "DecisionOutputTokensDetails",
-    "DecisionPart",
-    "DecisionProbability",
-    "DecisionQuestion",
-    "DecisionRequest",
-    "DecisionUsage",
-    "DeletedFile",
-    "DeletedModel",
-    "Delta",
-    "Embedding",
-    "EmbeddingList",
-    "EmbeddingRequest",
-    "EmbeddingUsage",
-    "ErrorBody",
-    "ErrorObject",
-    "ExpiresAfter",
-    "File",
-    "FileInput",
-    "FileList",
-    "FunctionCall",
-    "FunctionDefinition",
-    "GeneratedImage",
-    "Grammar",
-    "ImageEvent",
-    "ImageList",
-    "ImagePart",
-    "ImageReference",
-    "ImageRequest",
-    "ImageTokens",
-    "ImageUrl",
-    "ImageUsage",
-    "InputAudio",
-    "JsonSchema",
-    "Logprobs",
-    "Message",
-    "Model",
-    "ModelList",
-    "Moderation",
-    "ModerationConfig",
-    "ModerationOptions",
-    "ModerationPolicy",
-    "ModerationResult",
-    "ModerationResults",
-    "NamedFunction",
-    "OpenAIStruct",
-    "Prediction",
-    "PromptCacheBreakpoint",
-    "PromptCacheOptions",
-    "PromptFilterResult",
-    "PromptTokensDetails",
-    "ReasoningDetail",
-    "ReasoningOptions",
-    "ResponseFormat",
-    "SearchResult",
-    "SpeechEvent",
-    "SpeechRequest",
-    "SpeechResponse",
-    "SpokenAudio",
-    "StreamOptions",
-    "SystemOneAnswer",
-    "SystemOneBox",
-    "SystemOneQuestion",
-    "SystemOneRequest",
-    "SystemOneResponse",
-    "SystemOneUsage",
-    "Thinking",
-    "TokenLogprob",
-    "Tool",
-    "ToolCall",
-    "ToolChoice",
-    "TopLogprob",
-    "Transcription",
-    "TranscriptionEvent",
-    "TranscriptionLanguage",
-    "TranscriptionLogprob",
-    "TranscriptionRequest",
-    "TranscriptionSegment",
-    "TranscriptionWord",
-    "UrlCitation",
-    "UserLocation",
-    "VideoUrl",
-    "WebSearchOptions",
-    "XGroq",
-]
+from wire.core.lazy import lazy_names
+
+_NAMES = {
+    "wire.openai.chat.types.answer": """
+        ChatCompletion ChatCompletionChunk Choice ChunkChoice CompletionTokensDetails
+        CompletionUsage Logprobs Moderation ModerationResult ModerationResults
+        PromptFilterResult PromptTokensDetails SearchResult TokenLogprob TopLogprob XGroq
+    """,
+    "wire.openai.chat.types.message": """
+        Annotation Audio CacheControl ContentPart CustomCall Delta FileInput FunctionCall
+        ImageUrl InputAudio Message PromptCacheBreakpoint ReasoningDetail ToolCall
+        UrlCitation VideoUrl
+    """,
+    "wire.openai.chat.types.request": """
+        ApproximateLocation AudioOptions ChatCompletionRequest CustomVoice JsonSchema
+        ModerationConfig ModerationOptions ModerationPolicy Prediction PromptCacheOptions
+        ReasoningOptions ResponseFormat StreamOptions Thinking UserLocation WebSearchOptions
+    """,
+    "wire.openai.chat.types.tools": """
+        AllowedTools CustomFormat CustomTool FunctionDefinition Grammar NamedFunction Tool
+        ToolChoice
+    """,
+    "wire.openai.common.types.audio": """
+        AudioTokens AudioUsage SpeechEvent SpeechRequest SpeechResponse SpokenAudio
+        Transcription TranscriptionEvent TranscriptionLanguage TranscriptionLogprob
+        TranscriptionRequest TranscriptionSegment TranscriptionWord
+    """,
+    "wire.openai.common.types.base": "OpenAIStruct",
+    "wire.openai.common.types.batches": """
+        Batch BatchCreateRequest BatchError BatchErrors BatchInputTokens BatchList
+        BatchOutputTokens BatchRequestCounts BatchResponse BatchResult BatchResultError
+        BatchUsage
+    """,
+    "wire.openai.common.types.decisions": """
+        Decision DecisionAnswer DecisionCacheBreakpoint DecisionCacheOptions DecisionChoice
+        DecisionInputTokensDetails DecisionItem DecisionLevel DecisionOutputTokensDetails
+        DecisionPart DecisionProbability DecisionQuestion DecisionRequest DecisionUsage
+        SystemOneAnswer SystemOneBox SystemOneQuestion SystemOneRequest SystemOneResponse
+        SystemOneUsage
+    """,
+    "wire.openai.common.types.embeddings": """
+        Embedding EmbeddingList EmbeddingRequest EmbeddingUsage
+    """,
+    "wire.openai.common.types.errors": "BaseResp ErrorBody ErrorObject",
+    "wire.openai.common.types.files": "DeletedFile ExpiresAfter File FileList",
+    "wire.openai.common.types.images": """
+        GeneratedImage ImageEvent ImageList ImagePart ImageReference ImageRequest
+        ImageTokens ImageUsage
+    """,
+    "wire.openai.common.types.models": "DeletedModel Model ModelList",
+}
+
+__getattr__, __dir__ = lazy_names("wire.openai.chat.types", _NAMES)

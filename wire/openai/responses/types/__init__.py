@@ -16,170 +16,39 @@ Rules of this folder:
   annotation, and nowhere else; docs/fields.md lists them. Other hosts may answer 400 to it.
 """
 
-from wire.openai.common.types.base import OpenAIStruct
-from wire.openai.common.types.errors import ErrorObject
-from wire.openai.responses.types.answer import (
-    Billing,
-    CacheWriteTokensDetails,
-    Compaction,
-    ContentFilter,
-    DeletedResponse,
-    IncompleteDetails,
-    InputTokenCount,
-    InputTokensDetails,
-    InputTransformation,
-    ItemList,
-    Moderation,
-    ModerationResult,
-    OutputTokensDetails,
-    PromptCacheDiagnostics,
-    Response,
-    ResponseError,
-    ResponseUsage,
-)
-from wire.openai.responses.types.conversations import (
-    Conversation,
-    ConversationRequest,
-    DeletedConversation,
-    ItemsRequest,
-)
-from wire.openai.responses.types.events import (
-    StreamEvent,
-)
-from wire.openai.responses.types.items import (
-    Action,
-    Agent,
-    Annotation,
-    Caller,
-    CodeOutput,
-    ContentPart,
-    Item,
-    ItemError,
-    Outcome,
-    PatchOperation,
-    Point,
-    PromptCacheBreakpoint,
-    SafetyCheck,
-    SearchResult,
-    SearchSource,
-    TokenLogprob,
-    TopLogprob,
-)
-from wire.openai.responses.types.options import (
-    Reasoning,
-    TextFormat,
-    TextOptions,
-)
-from wire.openai.responses.types.request import (
-    AccessPrograms,
-    BackgroundOptions,
-    CompactRequest,
-    ContextManagement,
-    ConversationId,
-    ImageOptions,
-    InputTokensRequest,
-    ModerationConfig,
-    ModerationOptions,
-    ModerationPolicy,
-    MultiAgent,
-    Prompt,
-    PromptCacheOptions,
-    ResponseRequest,
-    ResponseSteer,
-    StreamOptions,
-)
-from wire.openai.responses.types.tools import (
-    CustomFormat,
-    DomainSecret,
-    Environment,
-    Filter,
-    HybridSearch,
-    ImageMask,
-    NetworkPolicy,
-    RankingOptions,
-    RequiredApproval,
-    Skill,
-    SkillSource,
-    Tool,
-    ToolChoice,
-    ToolFilter,
-    UserLocation,
-)
+from __future__ import annotations
 
-__all__ = [
-    "AccessPrograms",
-    "Action",
-    "Agent",
-    "Annotation",
-    "BackgroundOptions",
-    "Billing",
-    "CacheWriteTokensDetails",
-    "Caller",
-    "CodeOutput",
-    "CompactRequest",
-    "Compaction",
-    "ContentFilter",
-    "ContentPart",
-    "ContextManagement",
-    "Conversation",
-    "ConversationId",
-    "ConversationRequest",
-    "CustomFormat",
-    "DeletedConversation",
-    "DeletedResponse",
-    "DomainSecret",
-    "Environment",
-    "ErrorObject",
-    "Filter",
-    "HybridSearch",
-    "ImageMask",
-    "ImageOptions",
-    "IncompleteDetails",
-    "InputTokenCount",
-    "InputTokensDetails",
-    "InputTokensRequest",
-    "InputTransformation",
-    "Item",
-    "ItemError",
-    "ItemList",
-    "ItemsRequest",
-    "Moderation",
-    "ModerationConfig",
-    "ModerationOptions",
-    "ModerationPolicy",
-    "ModerationResult",
-    "MultiAgent",
-    "NetworkPolicy",
-    "OpenAIStruct",
-    "Outcome",
-    "OutputTokensDetails",
-    "PatchOperation",
-    "Point",
-    "Prompt",
-    "PromptCacheBreakpoint",
-    "PromptCacheDiagnostics",
-    "PromptCacheOptions",
-    "RankingOptions",
-    "Reasoning",
-    "RequiredApproval",
-    "Response",
-    "ResponseError",
-    "ResponseRequest",
-    "ResponseSteer",
-    "ResponseUsage",
-    "SafetyCheck",
-    "SearchResult",
-    "SearchSource",
-    "Skill",
-    "SkillSource",
-    "StreamEvent",
-    "StreamOptions",
-    "TextFormat",
-    "TextOptions",
-    "TokenLogprob",
-    "Tool",
-    "ToolChoice",
-    "ToolFilter",
-    "TopLogprob",
-    "UserLocation",
-]
+from wire.core.lazy import lazy_names
+
+_NAMES = {
+    "wire.openai.common.types.base": "OpenAIStruct",
+    "wire.openai.common.types.errors": "ErrorObject",
+    "wire.openai.responses.types.answer": """
+        Billing CacheWriteTokensDetails Compaction ContentFilter DeletedResponse
+        IncompleteDetails InputTokenCount InputTokensDetails InputTransformation ItemList
+        Moderation ModerationResult OutputTokensDetails PromptCacheDiagnostics Response
+        ResponseError ResponseUsage
+    """,
+    "wire.openai.responses.types.conversations": """
+        Conversation ConversationRequest DeletedConversation ItemsRequest
+    """,
+    "wire.openai.responses.types.events": "StreamEvent",
+    "wire.openai.responses.types.items": """
+        Action Agent Annotation Caller CodeOutput ContentPart Item ItemError Outcome
+        PatchOperation Point PromptCacheBreakpoint SafetyCheck SearchResult SearchSource
+        TokenLogprob TopLogprob
+    """,
+    "wire.openai.responses.types.options": "Reasoning TextFormat TextOptions",
+    "wire.openai.responses.types.request": """
+        AccessPrograms BackgroundOptions CompactRequest ContextManagement ConversationId
+        ImageOptions InputTokensRequest ModerationConfig ModerationOptions ModerationPolicy
+        MultiAgent Prompt PromptCacheOptions ResponseRequest ResponseSteer StreamOptions
+    """,
+    "wire.openai.responses.types.tools": """
+        CustomFormat DomainSecret Environment Filter HybridSearch ImageMask NetworkPolicy
+        RankingOptions RequiredApproval Skill SkillSource Tool ToolChoice ToolFilter
+        UserLocation
+    """,
+}
+
+__getattr__, __dir__ = lazy_names("wire.openai.responses.types", _NAMES)
