@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
@@ -35,13 +37,18 @@ class Killed:
         self._program = program or killed_agent.__file__
         self.arguments = arguments
 
-    def start(self) -> subprocess.Popen[bytes]:
+    @contextmanager
+    def started(self) -> Iterator[subprocess.Popen[bytes]]:
+        """A process that is ready; it is killed at the end, also where the test fails."""
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         command = [sys.executable, self._program, str(self._folder), *map(str, self.arguments)]
-        process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"ready\n"
-        return process
+        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) as process:
+            try:
+                assert process.stdout is not None
+                assert process.stdout.readline() == b"ready\n"
+                yield process
+            finally:
+                process.kill()
 
     def kill(self, file: str, lines: int, seconds: float = 0) -> float:
         """Start a process, and kill it some seconds after a file has got so many more lines.
@@ -49,7 +56,7 @@ class Killed:
         Returns the time of the machine just after the process ended: what it logged was before.
         """
         lines += len(self.log(file))
-        with self.start() as process:
+        with self.started() as process:
             while len(self.log(file)) < lines:
                 assert process.poll() is None
                 time.sleep(0.001)
@@ -59,7 +66,7 @@ class Killed:
         return time.monotonic()
 
     def end(self, said: bytes = b"Done.\n") -> None:
-        with self.start() as process:
+        with self.started() as process:
             assert process.stdout is not None
             assert (process.wait(60), process.stdout.read()) == (0, said)
 
@@ -136,7 +143,7 @@ def test_results_that_ended_before_a_kill_are_in_the_next_request(
 def test_calls_that_never_started_are_run_after_a_kill(tmp_path: Path) -> None:
     """The last tool ends the process once the run on disk has the results of the others."""
     run = Killed(tmp_path, "one by one", 1)
-    with run.start() as process:
+    with run.started() as process:
         assert process.wait(60) == -signal.SIGKILL
     assert run.log("began") == ["0-0", "0-1"]
     run.end()
