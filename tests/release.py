@@ -20,11 +20,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 DIST = ROOT / "dist"
-MAX_WHEEL_BYTES = 1_800_000
+MAX_WHEEL_BYTES = 2_500_000
 """Tables of facts about models, hosts, settings and stop words are in it, with their sources."""
-MAX_INSTALLED_BYTES = 13_500_000
+MAX_INSTALLED_BYTES = 19_000_000
 """Of this package alone, with the bytecode that pip compiles."""
-MAX_IMPORT_RATIO = 2.5
+MAX_IMPORT_RATIO = 1.5
 """CPU time of a client to that of `import httpx, msgspec`."""
 
 SAMPLES = """

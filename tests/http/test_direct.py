@@ -347,6 +347,112 @@ def test_the_pool_timeout(style: str) -> None:
     assert server.connections == 1
 
 
+# --- connections that are opened at the same time -------------------------------------------------
+
+
+class Openings:
+    """Counts connections that are being opened, each of which waits for `go`."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.open, self.now, self.most = async_direct._async_opened, 0, 0
+        self.began: list[int] = []
+        self.go = asyncio.Event()
+        monkeypatch.setattr(async_direct, "_async_opened", self)
+
+    async def __call__(self, address: tuple[str, int]) -> socket.socket:
+        self.began.append(address[1])
+        self.now += 1
+        self.most = max(self.most, self.now)
+        try:
+            await self.go.wait()
+            return await self.open(address)
+        finally:
+            self.now -= 1
+
+
+async def _passes(until: Callable[[], bool]) -> None:
+    with anyio.fail_after(10):
+        while not until():  # noqa: ASYNC110  # what it waits for has no event
+            await asyncio.sleep(0)
+
+
+async def _texts(client: httpx.AsyncClient, url: str, count: int) -> list[str]:
+    async def text() -> str:
+        return (await client.get(url)).text
+
+    return await asyncio.gather(*(text() for _ in range(count)))
+
+
+def test_connections_to_one_origin_are_opened_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The queue of a server has room for so many; the system would drop the others for seconds."""
+    monkeypatch.setattr(async_direct, "_OPENED_AT_ONCE", 3)
+    monkeypatch.setattr(async_direct, "_SLOW_SECONDS", 60)
+
+    async def main(url: str, other: str) -> tuple[list[str], int]:
+        opened = Openings(monkeypatch)
+        async with httpx.AsyncClient(transport=AsyncLanes(connections="direct")) as client:
+            task = asyncio.create_task(_texts(client, url, 10))
+            await _passes(lambda: opened.now == 3)
+            elsewhere = asyncio.create_task(_texts(client, other, 1))
+            await _passes(lambda: opened.now == 4)  # another origin does not wait
+            cancelled = asyncio.create_task(_texts(client, url, 5))
+            for _ in range(10):
+                await asyncio.sleep(0)
+            cancelled.cancel()
+            opened.go.set()
+            return await task + await elsewhere, opened.most
+
+    with loopback([whole(b"Hi")]) as server, loopback([whole(b"Hi")]) as other:
+        assert asyncio.run(main(server.url, other.url)) == (["Hi"] * 11, 4)
+    assert server.connections == 10
+
+
+def test_a_slow_opening_does_not_hold_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a host is down, each request fails by its own connect time, not by those before it."""
+    monkeypatch.setattr(async_direct, "_OPENED_AT_ONCE", 1)
+    monkeypatch.setattr(async_direct, "_SLOW_SECONDS", 0.001)
+
+    async def main(url: str) -> list[str]:
+        opened = Openings(monkeypatch)
+        async with httpx.AsyncClient(transport=AsyncLanes(connections="direct")) as client:
+            task = asyncio.create_task(_texts(client, url, 5))
+            await _passes(lambda: opened.now == 5)
+            opened.go.set()
+            await task
+            # The five have given back one turn each, and no more.
+            opened.go.clear()
+            monkeypatch.setattr(async_direct, "_SLOW_SECONDS", 60)
+            task = asyncio.create_task(_texts(client, url, 9))  # five of them on open connections
+            await _passes(lambda: len(opened.began) == 6)
+            for _ in range(20):
+                await asyncio.sleep(0)
+            assert len(opened.began) == 6
+            opened.go.set()
+            return await task
+
+    with loopback([whole(b"Hi")]) as server:
+        assert asyncio.run(main(server.url)) == ["Hi"] * 9
+
+
+def test_a_turn_to_open_within_the_pool_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(async_direct, "_OPENED_AT_ONCE", 1)
+    monkeypatch.setattr(async_direct, "_SLOW_SECONDS", 60)
+
+    async def main(url: str) -> list[str]:
+        opened = Openings(monkeypatch)
+        lanes, timeout = AsyncLanes(connections="direct"), httpx.Timeout(10, pool=0.01)
+        async with httpx.AsyncClient(transport=lanes, timeout=timeout) as client:
+            task = asyncio.create_task(_texts(client, url, 1))
+            await _passes(lambda: opened.now == 1)
+            with pytest.raises(httpx.PoolTimeout, match="too many connections are being opened"):
+                await client.get(url)
+            opened.go.set()
+            return await task
+
+    with loopback([whole(b"Hi")]) as server:
+        assert asyncio.run(main(server.url)) == ["Hi"]
+
+
 # --- flow control ---------------------------------------------------------------------------------
 
 

@@ -9,19 +9,27 @@ import socket
 import ssl
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import httpx
 
 from wire.http.direct import CONTINUE_SECONDS, WRITE_SIZE, DirectLaneState, Sessions, literal
 from wire.http.http11 import ResponseReader
-from wire.http.prepared import chunk_of, request_body, request_head
+from wire.http.prepared import Origin, chunk_of, request_body, request_head
 from wire.http.sockets import inode
 from wire.http.watchdog import ATTEMPT, Clocks
 
 _MAX_UNREAD = 256 * 1024
 """Bytes of a body after which asyncio stops reading the socket until the caller has taken them."""
 _NEXT_ADDRESS_SECONDS = 0.25
+_OPENED_AT_ONCE = 256
+"""Connections that are opened to one origin at the same time. The queue of a server that accepts
+more slowly than they come has room for 128 to 4,096; the system drops the others, and tries again
+after 1, 3 and 7 seconds."""
+_SLOW_SECONDS = 1.0
+"""After so long the next connection is opened, though this one is not: its host may be down."""
 _HANDSHAKE_SECONDS = 86400.0
 """asyncio's own limit of a handshake, which must not end before the connect time."""
 
@@ -53,9 +61,10 @@ class AsyncDirectLane(DirectLaneState):
         """Send a request; the body of the response is not read."""
         waits = request.extensions.get("timeout") or {}
         if self._connection is None:
-            self._connection = await self._connected(
-                request.extensions.get(ATTEMPT), waits.get("connect")
-            )
+            clocks = request.extensions.get(ATTEMPT)
+            wait = waits.get("pool") if clocks is None else clocks.until_deadline
+            async with _turn_to_open(self._origin, wait):
+                self._connection = await self._connected(clocks, waits.get("connect"))
             self._inode = inode(self.socket)
         connection = self._connection
         clocks = self._begin(request)
@@ -119,6 +128,39 @@ class AsyncDirectLane(DirectLaneState):
         """Close the connection."""
         if self._connection is not None:
             await self._connection.close()
+
+
+_OPENING: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Origin, asyncio.Semaphore]]
+_OPENING = WeakKeyDictionary()
+"""Turns to open a connection, by event loop and origin, of all clients."""
+
+
+@asynccontextmanager
+async def _turn_to_open(origin: Origin, seconds: float | None) -> AsyncIterator[None]:
+    """Wait until fewer than `_OPENED_AT_ONCE` connections are being opened to an origin.
+
+    Raises `httpx.PoolTimeout` after some seconds; `None`: not limited.
+    """
+    loop = asyncio.get_running_loop()
+    turns = _OPENING.setdefault(loop, {}).setdefault(origin, asyncio.Semaphore(_OPENED_AT_ONCE))
+    try:
+        async with asyncio.timeout(None if seconds == math.inf else seconds):
+            await turns.acquire()
+    except TimeoutError:
+        raise httpx.PoolTimeout("too many connections are being opened") from None
+    held = [True]
+
+    def release() -> None:
+        if held:
+            held.clear()
+            turns.release()
+
+    slow = loop.call_later(_SLOW_SECONDS, release)
+    try:
+        yield
+    finally:
+        slow.cancel()
+        release()
 
 
 async def _async_opened(address: tuple[str, int]) -> socket.socket:
