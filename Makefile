@@ -151,7 +151,7 @@ docs: .venv/.docs
 	@echo "open docs/_build/html/index.html"
 
 clean:
-	rm -rf docs/_build .venv .venv-lowest .venv-python .venv-real .venv-sdks .venv-peers .venv-integrations .venv-otlp .venv-phoenix .venv-dask .venv-bench .clis .verify
+	rm -rf docs/_build .venv .venv-lowest .venv-python .venv-real .venv-sdks .venv-peers .venv-integrations .venv-otlp .venv-phoenix .venv-dask .venv-bench .clis
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; name one with make PYTHON=...")'

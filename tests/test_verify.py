@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import subprocess
 import sys
@@ -89,10 +88,11 @@ def test_a_suite_is_told_by_its_status_and_closing_lines(
 
 
 def test_only_what_has_passed_on_this_commit_is_not_run_again() -> None:
-    state = json.dumps({"commit": COMMIT, "rows": [vars(PASSED), vars(FAILED)]})
-    rows = kept(state, COMMIT)
-    assert rows == {"test": PASSED, "docs": FAILED}
-    assert kept(state, "ba9876543210") == kept("", COMMIT) == {}
+    other = dataclasses.replace(PASSED, suite="fuzz", commit="ba9876543210")
+    known = {"test": PASSED, "docs": FAILED, "fuzz": other, "soak": Row("soak", "", "not run")}
+    commit, rows = kept(known, lambda each: each == COMMIT)
+    assert (commit, rows) == (COMMIT, {"test": PASSED, "docs": FAILED})
+    assert kept(known, lambda _: False) == kept({}, lambda _: True) == ("", {})
     every = suites({"3.12": "/opt/bin/python3.12", "3.13": ""})
     left = [each.name for each in todo(every, [], rows)]
     assert left == [each.name for each in every if each.name != "test"]
@@ -148,3 +148,34 @@ def test_what_ran_in_a_clone_was_the_clone(tmp_path: Path) -> None:
     )
     assert done.returncode == 1
     assert f"AssertionError: tests was imported from {folders.ROOT}" in done.stderr
+
+
+def test_a_commit_of_written_pages_counts_as_the_commit_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def git(*words: str) -> str:
+        who = ["-c", "user.name=a", "-c", "user.email=a@example.com"]
+        done = subprocess.run(["git", *who, *words], cwd=tmp_path, check=True, capture_output=True)
+        return done.stdout.decode()
+
+    def committed(name: str, text: str) -> str:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, "utf-8")
+        git("add", name)
+        git("commit", "--quiet", "--message", name)
+        return git("rev-parse", "--short=12", "HEAD").strip()
+
+    monkeypatch.setattr(verify, "ROOT", tmp_path)
+    monkeypatch.setattr(verify, "figured", lambda text: text.replace("8 passed", "9 passed"))
+    git("init", "--quiet")
+    committed("wire.py", "a = 1")
+    verified = committed("README.md", "8 passed")
+    committed("docs/project/verified.md", "")
+    committed("README.md", "9 passed")
+    assert verify._is_same(verified)
+    assert not verify._is_same("0123456789ab")
+    committed("README.md", "9 passed, and more")
+    assert not verify._is_same(verified)
+    committed("README.md", "9 passed")
+    committed("wire.py", "a = 2")
+    assert not verify._is_same(verified)

@@ -3,7 +3,8 @@
 It goes on after a failure. A suite that has passed on this commit is not run again, so that an
 interrupted run continues; `--only docs,test` names suites. After each suite the table is written to
 docs/project/verified.md, and its figures to README. The tree has to be that of the commit: only
-pages that suites write may differ from it.
+pages that suites write may differ from it. These pages are committed after a run, so a later commit
+with no other change counts as the commit that was verified.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import datetime
-import json
 import os
 import re
 import shutil
@@ -21,7 +21,7 @@ import sys
 import threading
 import time
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,7 +30,6 @@ from tests import figures
 ROOT = figures.ROOT
 PAGE = ROOT / "docs" / "project" / "verified.md"
 README = ROOT / "README.md"
-STATE = ROOT / ".verify"
 LONGEST = 3 * 3600.0
 """Seconds that a suite may take."""
 PAGES_OF_SUITES = re.compile(
@@ -243,12 +242,11 @@ def shown(row: Row | None, suite: Suite) -> Row:
 # --- running --------------------------------------------------------------------------------------
 
 
-def kept(state: str, commit: str) -> dict[str, Row]:
-    """The rows of an earlier run on this commit, of the text of `.verify`."""
-    known = json.loads(state or "{}")
-    if known.get("commit") != commit:
-        return {}
-    return {each["suite"]: Row(**each) for each in known["rows"]}
+def kept(rows: Mapping[str, Row], is_same: Callable[[str], bool]) -> tuple[str, dict[str, Row]]:
+    """The commit that an earlier run verified, and its rows; empty if it was another tree."""
+    commits = {each.commit for each in rows.values() if each.commit}
+    same = next(filter(is_same, sorted(commits)), "")
+    return same, {suite: row for suite, row in rows.items() if same and row.commit == same}
 
 
 def dirty(status: str, is_readme_derived: bool) -> list[str]:
@@ -275,6 +273,16 @@ def figured(text: str) -> str:
     if row is not None and row.result == "passed":
         wanted |= figures.tested(row.date, row.figures)
     return figures.written(text, wanted)
+
+
+def _is_same(commit: str) -> bool:
+    """Whether HEAD differs from a commit in nothing but what suites have written."""
+    try:
+        names = _git("diff", "--name-only", "-z", commit, "HEAD").split("\0")
+        before, now = _git("show", f"{commit}:README.md"), _git("show", "HEAD:README.md")
+    except subprocess.CalledProcessError:  # the commit is not in this clone
+        return False
+    return not dirty("\0".join(f"   {each}" for each in names if each), figured(before) == now)
 
 
 def _unexpected() -> list[str]:
@@ -320,8 +328,6 @@ def run(suite: Suite, commit: str) -> Row:
 
 
 def _write(all_suites: Sequence[Suite], rows: Mapping[str, Row], commit: str) -> None:
-    state = {"commit": commit, "rows": [dataclasses.asdict(row) for row in rows.values()]}
-    STATE.write_text(json.dumps(state, indent=1), "utf-8")
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     listed = [shown(rows.get(each.name), each) for each in all_suites]
     python = ".".join(map(str, sys.version_info[:3]))
@@ -339,8 +345,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         README.write_text(figured(README.read_text("utf-8")), "utf-8")
         return 0
     only = [each for each in given.only.split(",") if each]
-    commit = _git("rev-parse", "--short=12", "HEAD").strip()
-    rows = kept(STATE.read_text("utf-8") if STATE.exists() else "", commit)
+    head = _git("rev-parse", "HEAD")
+    known = rows_of(PAGE.read_text("utf-8")) if PAGE.exists() else {}
+    verified, rows = kept(known, _is_same)
+    commit = verified or head[:12]
     all_suites = suites(other_pythons())
     try:
         chosen = todo(all_suites, only, rows)
@@ -353,7 +361,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if suite.missing:
             continue
         row = run(suite, commit)
-        if _git("rev-parse", "--short=12", "HEAD").strip() != commit or _unexpected():
+        if _git("rev-parse", "HEAD") != head or _unexpected():
             print(f"the tree has changed during {suite.command}", file=sys.stderr)
             return 2
         rows[suite.name] = row
