@@ -23,7 +23,15 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bench.figures import Measured, median, quantity, ratio
-from bench.implementations import IMPLEMENTATIONS, LIMIT, REQUIREMENTS, ROOT, chosen, python_of
+from bench.implementations import (
+    IMPLEMENTATIONS,
+    LIMIT,
+    REQUIREMENTS,
+    ROOT,
+    NotInstalled,
+    chosen,
+    python_of,
+)
 from bench.measuring import Figures, Report
 from bench.page import last_measured, verdicts, write
 from bench.suites import SUITES, TITLES
@@ -60,8 +68,9 @@ def main() -> int:
     clients = chosen(list(IMPLEMENTATIONS), given.impl)
     bases = {SUITES[name].base for name in names} | {LIMIT}
     clients = [each for each in IMPLEMENTATIONS if each in clients or each in bases]
-    keep = given.write or given.rest or not (given.only or given.impl or given.rounds)
     report = Report()
+    clients = [each for each in clients if _is_installed(each, report)]
+    keep = given.write or given.rest or not (given.only or given.impl or given.rounds)
     found: dict[str, Any] = {}
     for name in names:
         began = time.monotonic()
@@ -103,6 +112,14 @@ def _names() -> str:
     suites = [f"  {name:14} {suite.about}" for name, suite in SUITES.items()]
     clients = [f"  {name:28} {each.about}" for name, each in IMPLEMENTATIONS.items()]
     return "\n".join(["suites:", *suites, "", "clients:", *clients])
+
+
+def _is_installed(client: str, report: Report) -> bool:
+    try:
+        python_of(IMPLEMENTATIONS[client].environment)
+    except NotInstalled as error:
+        report.refuse(client, str(error))
+    return client not in report.refused
 
 
 def rest(names: Sequence[str], measured: Measured, now: str) -> list[str]:
@@ -195,9 +212,13 @@ def versions() -> dict[str, str]:
     """Distribution to its version, of the environments."""
     found = {}
     for environment in REQUIREMENTS:
+        try:
+            python = python_of(environment)
+        except NotInstalled:  # what is not measured has no version
+            continue
         for name in _DISTRIBUTIONS.get(environment, (environment,)):
             distribution = "pydantic-ai-slim" if name == "pydantic-ai" else name
-            command = [python_of(environment), "-c", _VERSION, distribution]
+            command = [python, "-c", _VERSION, distribution]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode == 0:
                 found[name] = done.stdout.strip()

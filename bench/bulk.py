@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from bench.implementations import IMPLEMENTATIONS, LIMIT, ROOT, python_of
+from bench.implementations import IMPLEMENTATIONS, LIMIT, ROOT, NotInstalled, python_of
 from bench.measuring import Figures, Report, Worker, environment, server, workers
 
 CONCURRENT = 32
@@ -255,7 +255,11 @@ def _rounds(
 
 
 def _measured(name: str, rows: Path, to: Path, url: str, report: Report) -> dict[str, float]:
-    python = python_of("wire" if name in (BASE, OURS) else "dask")
+    try:
+        python = python_of("wire" if name in (BASE, OURS) else "dask")
+    except NotInstalled as error:
+        report.fail(f"{name}: {error}")
+        return {}
     command = [python, "-m", "bench.bulk", name, str(rows), str(to), url]
     done = subprocess.run(
         command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False

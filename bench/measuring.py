@@ -149,11 +149,7 @@ def workers(
         for each in implementations:
             if each.name in report.refused:
                 continue
-            try:
-                started.append(Worker(each, base_url, most))
-            except subprocess.CalledProcessError as error:  # of pip, such as without a network
-                report.refuse(each.name, f"its environment cannot be made: {error}")
-                continue
+            started.append(Worker(each, base_url, most))
             stack.callback(started[-1].stop)
         for worker in started:
             first = worker.answer()

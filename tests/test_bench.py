@@ -22,7 +22,7 @@ from bench.bars import Bar, svg
 from bench.client import Run
 from bench.figures import ratio
 from bench.goals import GOALS, Goal, verdict
-from bench.implementations import IMPLEMENTATIONS, LIMIT, chosen
+from bench.implementations import IMPLEMENTATIONS, LIMIT, NotInstalled, chosen
 from bench.measuring import Report, Worker, other_work, rounds
 from bench.parts import PARTS, client_of, timed
 from bench.profiles import summed
@@ -248,7 +248,12 @@ def test_a_suite_that_fails_costs_no_other_one(monkeypatch, capsys):
         raise OSError("no server")
 
     def whole(clients: Any, most: Any, report: Report) -> Any:
-        return {"chat": {"cpu": {"raw": [1e-6], "wire": [2e-6]}}}
+        return {"chat": {"cpu": {client: [1e-6] for client in clients}}}
+
+    def python_of(environment: str) -> str:
+        if environment == "litellm":
+            raise NotInstalled("pip cannot install litellm")
+        return sys.executable
 
     written: list[Any] = []
     suites = {
@@ -258,13 +263,15 @@ def test_a_suite_that_fails_costs_no_other_one(monkeypatch, capsys):
     monkeypatch.setattr(runner, "SUITES", suites)
     monkeypatch.setattr(runner, "write", written.append)
     monkeypatch.setattr(runner, "versions", dict)
+    monkeypatch.setattr(runner, "python_of", python_of)
     monkeypatch.setattr(runner, "last_measured", lambda: {"suites": {}, "refused": {}})
     monkeypatch.setattr(sys, "argv", ["bench"])
     assert runner.main() == 1
     assert [list(each["suites"]) for each in written] == [["paced"]]
     kept = written[0]["suites"]["paced"]
-    assert kept["figures"] == whole(None, None, Report())
+    assert kept["figures"]["chat"]["cpu"].keys() == IMPLEMENTATIONS.keys() - {"litellm"}
     assert kept["commit"] == runner.commit()
+    assert written[0]["refused"] == {"litellm": "pip cannot install litellm"}
     assert "burst: OSError: no server" in capsys.readouterr().out
 
 
