@@ -12,9 +12,9 @@ REASONS = {
     ),
     "size": (
         "httpx, anyio and msgspec with what they require are 2.5 MB, and the package is three "
-        "times as much: structs and rules of seven APIs are half of it, the emulator, cassettes and the "
-        "other parts for tests a fifth. A separate distribution of these would be 1.5 MB less for "
-        "those who do not test."
+        "times as much: structs and rules of seven APIs are half of it, the emulator, cassettes "
+        "and the other parts for tests a fifth. A separate distribution of these would be 1.5 MB "
+        "less for those who do not test."
     ),
     "burst": (
         "With httpx, each read passes h11, httpcore and anyio: a quarter of the time. Half is the "
