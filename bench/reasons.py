@@ -85,6 +85,11 @@ REASONS = {
         "costs them 2 to 3 ms of CPU together, so that 320 rows a second take most of one core "
         "of two."
     ),
+    "streams-5000": (
+        "All are opened at once, and each has 10 s for its connection: where the client needs "
+        "longer than that to open them all, as on a machine that is busy with other work, the last "
+        "ones fail. `Timeouts(connect=)` gives them longer."
+    ),
     "length": ("The time is not constant: see Core for what a chunk costs."),
     "core": (
         "The limit finds events by one split and decodes four fields of a chunk. The raw door "
