@@ -25,6 +25,7 @@ from bench.goals import GOALS, Goal, verdict
 from bench.implementations import IMPLEMENTATIONS, LIMIT, NotInstalled, chosen
 from bench.measuring import Report, Worker, other_work, rounds
 from bench.parts import PARTS, client_of, timed
+from bench.parts import Plan as Part
 from bench.profiles import summed
 from bench.reasons import REASONS
 from bench.suites import SUITES
@@ -412,6 +413,15 @@ def test_each_part_does_the_same_work(suite, client):
     found = {case: run() for case, (run, _) in PARTS[suite][client]().items()}
     assert found == limit
     assert all(amount > 0 for amount in found.values())
+
+
+def test_a_part_that_did_other_work_has_no_figure(monkeypatch):
+    amounts = {"raw": 7, "wire": 6, "wire-neutral": 7}
+    monkeypatch.setattr(Part, "_run", lambda _, part, __: {"gemini": (1e-6, amounts[part])})
+    report = Report()
+    found = Part("echo").run(list(amounts), 1, report)
+    assert found == {"gemini": {"cpu": {"raw": [1e-6], "wire-neutral": [1e-6]}}}
+    assert report.failed == ["echo, wire, gemini: 6, not 7"]
 
 
 def test_each_case_is_timed_after_one_run_that_is_not():
