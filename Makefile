@@ -18,9 +18,10 @@ examples: .venv/.dev
 
 # What `wire` and other libraries cost, beside the goals; writes docs/performance.md. A part, which
 # writes nothing: `make bench ONLY=burst,1kb IMPL='raw,wire*' ROUNDS=2`. WRITE=1 keeps its figures.
+# REST=1 measures what this commit has no figures of, such as after an interrupt.
 # `make bench ONLY=bulk ROWS=1000000` asks so many rows; 10,000 by default.
 bench: .venv/.run
-	@$(BIN)/python -m bench --only '$(ONLY)' --impl '$(IMPL)' $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(WRITE),--write)
+	@$(BIN)/python -m bench --only '$(ONLY)' --impl '$(IMPL)' $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(WRITE),--write) $(if $(REST),--rest)
 
 # What cassettes cost: loading them, the pytest plugin, the delay of recording.
 bench-cassette: .venv/.dev

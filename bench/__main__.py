@@ -1,9 +1,12 @@
 """`python -m bench`: measure, print each ratio beside its goal, write `docs/performance.md`.
 
-`make bench` runs everything, which takes a quarter of an hour. `--only` and `--impl` choose suites
-and clients by name or pattern (`make bench ONLY=burst,1kb IMPL='raw,wire*'`) and write nothing;
-with `--write` the suites that ran replace those of the last run. `--page` runs nothing, and writes
-the page anew.
+`make bench` runs everything, which takes less than half an hour. `--only` and `--impl` choose
+suites and clients by name or pattern (`make bench ONLY=burst,1kb IMPL='raw,wire*'`) and write
+nothing; with `--write` the suites that ran replace those of the last run. `--rest` runs and writes
+the suites that have no figures of this commit, so that an interrupted run goes on. `--page` runs
+nothing, and writes the page anew.
+
+A client that fails is left out of its suite, and the others are measured and kept.
 """
 
 from __future__ import annotations
@@ -20,7 +23,15 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bench.figures import Measured, median, quantity, ratio
-from bench.implementations import IMPLEMENTATIONS, LIMIT, REQUIREMENTS, chosen, python_of
+from bench.implementations import (
+    IMPLEMENTATIONS,
+    LIMIT,
+    REQUIREMENTS,
+    ROOT,
+    NotInstalled,
+    chosen,
+    python_of,
+)
 from bench.measuring import Figures, Report
 from bench.page import last_measured, verdicts, write
 from bench.suites import SUITES, TITLES
@@ -43,32 +54,40 @@ def main() -> int:
     )
     options.add_argument("--rounds", type=int, help="at most so many rounds")
     options.add_argument("--write", action="store_true", help="keep the figures of some suites")
+    options.add_argument("--rest", action="store_true", help="what this commit has no figures of")
     options.add_argument("--page", action="store_true", help="only write the page anew")
     given = options.parse_args()
     if given.page:
         write(last_measured())
         return 0
-    if given.write and given.impl:
-        options.error("--write keeps whole suites: leave out --impl")
+    if (given.write or given.rest) and given.impl:
+        options.error("--write and --rest keep whole suites: leave out --impl")
     names = chosen(list(SUITES), given.only)
+    if given.rest:
+        names = rest(names, last_measured(), commit())
     clients = chosen(list(IMPLEMENTATIONS), given.impl)
     bases = {SUITES[name].base for name in names} | {LIMIT}
     clients = [each for each in IMPLEMENTATIONS if each in clients or each in bases]
-    keep = given.write or not (given.only or given.impl or given.rounds)
     report = Report()
+    clients = [each for each in clients if _is_installed(each, report)]
+    keep = given.write or given.rest or not (given.only or given.impl or given.rounds)
     found: dict[str, Any] = {}
     for name in names:
-        began, failures = time.monotonic(), len(report.failed)
-        figures = _rounded(SUITES[name].run(clients, given.rounds, report))
+        began = time.monotonic()
+        try:
+            figures = _rounded(SUITES[name].run(clients, given.rounds, report))
+        except Exception as error:  # of one suite, such as a server that does not start
+            report.fail(f"{name}: {type(error).__name__}: {error}")
+            continue
         print(f"\n{SUITES[name].about} ({name}, {time.monotonic() - began:.0f} s)\n")
         print(shown(name, figures))
-        found[name] = {"date": _today(), "figures": figures}
-        # Kept at once, so that an interrupt costs one suite. Figures of other work are not kept.
-        if keep and len(report.failed) == failures:
+        found[name] = {"date": _today(), "commit": commit(), "figures": figures}
+        # Kept at once, so that an interrupt costs one suite.
+        if keep:
             write(_merged(last_measured(), {name: found[name]}, report.refused))
     print("\n" + goals({"suites": found}))
     if report.failed:
-        print("\n".join(["", "Suites with these failures are not kept:", *report.failed]))
+        print("\n".join(["", "Without these figures, since a client failed:", *report.failed]))
     return 1 if report.failed else 0
 
 
@@ -93,6 +112,31 @@ def _names() -> str:
     suites = [f"  {name:14} {suite.about}" for name, suite in SUITES.items()]
     clients = [f"  {name:28} {each.about}" for name, each in IMPLEMENTATIONS.items()]
     return "\n".join(["suites:", *suites, "", "clients:", *clients])
+
+
+def _is_installed(client: str, report: Report) -> bool:
+    try:
+        python_of(IMPLEMENTATIONS[client].environment)
+    except NotInstalled as error:
+        report.refuse(client, str(error))
+    return client not in report.refused
+
+
+def rest(names: Sequence[str], measured: Measured, now: str) -> list[str]:
+    """The suites without figures of a commit."""
+    suites = measured["suites"]
+    return [name for name in names if suites.get(name, {}).get("commit") != now]
+
+
+@functools.cache
+def commit() -> str:
+    """What is measured, with a plus sign if it differs from the commit."""
+    changed = ["status", "--porcelain", "--", "wire", "bench", ":!bench/measured.json"]
+    head, status = (
+        subprocess.run(["git", *each], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        for each in (["rev-parse", "--short=8", "HEAD"], changed)
+    )
+    return head.strip() + ("+" if status else "")
 
 
 def _today() -> str:
@@ -149,7 +193,7 @@ def goals(measured: Measured) -> str:
         for each in verdicts(measured)
         if each.goal.suite in measured["suites"] and each.found
     ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    widths = [max(map(len, column), default=0) for column in zip(*rows, strict=True)]
     return "\n".join(_padded(row, widths) for row in rows)
 
 
@@ -168,9 +212,13 @@ def versions() -> dict[str, str]:
     """Distribution to its version, of the environments."""
     found = {}
     for environment in REQUIREMENTS:
+        try:
+            python = python_of(environment)
+        except NotInstalled:  # what is not measured has no version
+            continue
         for name in _DISTRIBUTIONS.get(environment, (environment,)):
             distribution = "pydantic-ai-slim" if name == "pydantic-ai" else name
-            command = [python_of(environment), "-c", _VERSION, distribution]
+            command = [python, "-c", _VERSION, distribution]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode == 0:
                 found[name] = done.stdout.strip()

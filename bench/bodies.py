@@ -16,6 +16,10 @@ WIRES = ("gemini", "chat", "messages")
 MARK = "@turn"
 """Stands once in each message of a history, so that the server can count the messages."""
 
+TOOL, ARGUMENTS = "read_log", {"path": "log/5.txt"}
+"""The tool that an answer calls, and with what."""
+_CALL = "call_TideLog5"
+
 CLOCK = "0" * 18
 """Stands where the server writes its clock, in nanoseconds."""
 
@@ -226,25 +230,40 @@ def packets(written: list[bytes]) -> list[bytes]:
     return found
 
 
-def answer(wire: str, said: str, image: str = "") -> bytes:
-    """A whole response with a text, and at Gemini with an image in base64."""
+def answer(wire: str, said: str, image: str = "", *, calls: bool = False) -> bytes:
+    """A whole response with a text, at Gemini with an image in base64, or with a call of a tool."""
     if wire == "gemini":
         body = gemini_chunk(said, 120, last=True)
+        parts = body["candidates"][0]["content"]["parts"]
         if image:
-            part = {"inlineData": {"mimeType": "image/png", "data": image}}
-            body["candidates"][0]["content"]["parts"].append(part)
+            parts.append({"inlineData": {"mimeType": "image/png", "data": image}})
+        if calls:
+            parts.append({"functionCall": {"id": _CALL, "name": TOOL, "args": ARGUMENTS}})
         return json.dumps(body, ensure_ascii=False, indent=2).encode()  # as Google's servers do
     if wire == "chat":
-        message = {"role": "assistant", "content": said, "refusal": None, "annotations": []}
+        message: dict[str, Any] = {"role": "assistant", "content": said}
+        message |= {"refusal": None, "annotations": []}
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
+        if calls:
+            function = {"name": TOOL, "arguments": json.dumps(ARGUMENTS)}
+            message["tool_calls"] = [{"id": _CALL, "type": "function", "function": function}]
+            choice["finish_reason"] = "tool_calls"
         usage = {"prompt_tokens": 12, "completion_tokens": 120, "total_tokens": 132}
         whole = {"object": "chat.completion", "choices": [choice], "usage": usage}
         return encoded({**chat_chunk({}), **whole})
-    return encoded(_message([{"type": "text", "text": said}], "end_turn", 120))
+    blocks: list[dict[str, Any]] = [{"type": "text", "text": said}]
+    if calls:
+        blocks.append({"type": "tool_use", "id": _CALL, "name": TOOL, "input": ARGUMENTS})
+    return encoded(_message(blocks, "tool_use" if calls else "end_turn", 120))
 
 
 def answer_1kb(wire: str) -> bytes:
     return answer(wire, text(random.Random(19), 100))
+
+
+def answer_call(wire: str) -> bytes:
+    """The same text, and a call of a tool."""
+    return answer(wire, text(random.Random(19), 100), calls=True)
 
 
 def answer_5mb(wire: str) -> bytes:
@@ -272,3 +291,7 @@ def _turns(count: int, size: int) -> Iterator[Turn]:
             yield "user", said
             yield "model", answered
     yield "user", MARK
+
+
+MORE: list[Turn] = [("model", MARK + " at five"), ("user", MARK + " and then?")]
+"""By what a conversation that goes on is longer at each request."""

@@ -1,12 +1,17 @@
 """Many rows from a file to a file: `wire.bulk`, and a loop as people write it with httpx.
 
 Each runs in a process of its own: `python -m bench.bulk NAME IN OUT URL` asks all rows
-and prints what it measured. `ROWS=1000000` in the environment sets the number of rows.
+and prints what it measured. `ROWS=1000000` in the environment sets the number of rows of the suite
+`bulk`.
+
+What a second worker brings is measured with answers that wait, as those of models do. A worker that
+never waits takes a core, and two of them, the driver, the scheduler and the server would need five.
 """
 
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import os
 import resource
@@ -14,13 +19,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from bench.implementations import ROOT, python_of
-from bench.measuring import Figures, Report, environment, server
+from bench.implementations import IMPLEMENTATIONS, LIMIT, ROOT, NotInstalled, python_of
+from bench.measuring import Figures, Report, Worker, environment, server, workers
 
 CONCURRENT = 32
 ROW_BYTES = 1000
@@ -30,9 +35,17 @@ BASE = "httpx loop"
 OURS, DASK = "wire.bulk", "wire.bulk on Dask"
 PROGRAMS = {BASE: "httpx", OURS: "wire-neutral-fast", DASK: "wire-neutral-fast"}
 """What is measured -> the client that it belongs to."""
-MOST_ROWS = 100_000
-"""Of the programs beside `wire.bulk`, which would take hours for a million."""
+RAW_CALLS = 1000
+"""Calls of 1 kB that the limit makes in each round, one after the other."""
 MEASURES = ("cpu", "rate", "memory")
+
+LATE = "late-100"
+"""What the server plays where answers wait: 100 ms."""
+LATE_ROWS = 3000
+LATE_CONCURRENT = 16
+"""Rows that each worker has in flight."""
+ONE, TWO = "1 worker", "2 workers"
+WORKERS = {ONE: 1, TWO: 2}
 
 
 def rows_wanted() -> int:
@@ -40,11 +53,16 @@ def rows_wanted() -> int:
     return int(os.environ.get("ROWS") or "10000")
 
 
-def write_rows(path: Path, count: int) -> None:
-    """Write rows of 1 kB. `answer-1kb` tells the server what to play."""
+def rows_of(name: str, count: int) -> int:
+    """The rows of a program: the others than `wire.bulk` would take hours for a million."""
+    return count if name == OURS else min(count, max(4000, count // 10))
+
+
+def write_rows(path: Path, count: int, played: str = "answer-1kb") -> None:
+    """Write rows of 1 kB, with what the server plays."""
     with path.open("w", encoding="utf-8") as file:
         for number in range(1, count + 1):
-            row = {"id": f"id-{number}", "prompt": f"answer-1kb for row {number}: "}
+            row = {"id": f"id-{number}", "prompt": f"{played} for row {number}: "}
             row["prompt"] += "x" * (ROW_BYTES - len(json.dumps(row)) - 1)
             file.write(json.dumps(row) + "\n")
 
@@ -52,10 +70,15 @@ def write_rows(path: Path, count: int) -> None:
 # --- programs -------------------------------------------------------------------------------------
 
 
-def httpx_loop(rows: str, to: str, url: str) -> None:
-    """So many requests at the same time under a semaphore; no limits, no retries, no resume."""
+def httpx_loop(rows: str, to: str, url: str) -> float:
+    """So many requests at the same time under a semaphore; no limits, no retries, no resume.
+
+    Returns the seconds from the first row to the last, as the other programs do.
+    """
+    began = time.perf_counter()
     with Path(rows).open(encoding="utf-8") as given, Path(to).open("w", encoding="utf-8") as file:
         asyncio.run(_httpx_loop(given, file, url))
+    return time.perf_counter() - began
 
 
 async def _httpx_loop(given: TextIO, file: TextIO, url: str) -> None:
@@ -95,10 +118,13 @@ async def _httpx_loop(given: TextIO, file: TextIO, url: str) -> None:
         await asyncio.gather(*tasks)
 
 
-def wire_bulk(rows: str, to: str, url: str, on: str | None = None) -> None:
+def wire_bulk(
+    rows: str, to: str, url: str, on: str | None = None, concurrent: int = CONCURRENT
+) -> float:
     """`wire.bulk.run`, in this process or on the cluster of a scheduler."""
     from wire import bulk
 
+    began = time.perf_counter()
     options: dict[str, Any] = {} if on is None else {"on": on}
 
     async def ask() -> None:
@@ -106,7 +132,7 @@ def wire_bulk(rows: str, to: str, url: str, on: str | None = None) -> None:
             rows,
             f"openai@chat:{MODEL}",
             to=to,
-            concurrent=CONCURRENT,
+            concurrent=concurrent,
             base_url=url,
             api_key="fake-key",
             **options,
@@ -114,24 +140,31 @@ def wire_bulk(rows: str, to: str, url: str, on: str | None = None) -> None:
         await run.finish()
 
     asyncio.run(ask())
+    return time.perf_counter() - began
 
 
-def on_dask(rows: str, to: str, url: str) -> None:
-    """`wire.bulk.run` on a cluster of two workers on this machine."""
+def on_dask(rows: str, to: str, url: str, count: int = 2, concurrent: int = CONCURRENT) -> float:
+    """`wire.bulk.run` on a cluster of so many workers on this machine, started before."""
     from tests.bulk.cluster import Cluster
 
-    with tempfile.TemporaryDirectory() as folder, Cluster(Path(folder)) as cluster:
-        wire_bulk(rows, to, url, on=cluster.address)
+    with tempfile.TemporaryDirectory() as folder, Cluster(Path(folder), count) as cluster:
+        return wire_bulk(rows, to, url, cluster.address, concurrent)
 
 
-_FUNCTIONS: dict[str, Callable[..., None]] = {BASE: httpx_loop, OURS: wire_bulk, DASK: on_dask}
+_FUNCTIONS: dict[str, Callable[..., float]] = {
+    BASE: httpx_loop,
+    OURS: wire_bulk,
+    DASK: on_dask,
+    **{
+        name: functools.partial(on_dask, count=count, concurrent=count * LATE_CONCURRENT)
+        for name, count in WORKERS.items()
+    },
+}
 
 
 def main() -> None:
     name, rows, to, url = sys.argv[1:]
-    began = time.perf_counter()
-    _FUNCTIONS[name](rows, to, url)
-    wall = time.perf_counter() - began
+    wall = _FUNCTIONS[name](rows, to, url)
     used = resource.getrusage(resource.RUSAGE_SELF)
     workers = resource.getrusage(resource.RUSAGE_CHILDREN)
     found = {
@@ -147,7 +180,7 @@ def main() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Bulk:
-    """All rows by each program, in rounds."""
+    """All rows by each program, and calls of the limit, in rounds."""
 
     rounds: int = 3
 
@@ -155,39 +188,84 @@ class Bulk:
         """The figures of these clients. CPU is that of the program for a row, with its start, and
         with the processes of a cluster; memory is that of the driver."""
         taking = [name for name, client in PROGRAMS.items() if client in clients]
-        count = rows_wanted()
         figures: Figures = {"": {measure: {} for measure in MEASURES}}
-        with tempfile.TemporaryDirectory() as folder, server() as url:
-            files = {name: Path(folder, f"{name}.in.jsonl") for name in taking}
-            counts = {name: count if name == OURS else min(count, MOST_ROWS) for name in taking}
-            for name, rows in files.items():
-                write_rows(rows, counts[name])
-            for number in range(min(self.rounds, most_rounds or self.rounds)):
-                for name in taking:
-                    to = Path(folder, f"{number} {name}.jsonl")
-                    found = _measured(name, files[name], to, f"{url}/v1", report)
-                    lines, own = answered(to), counts[name]
-                    if found and lines != own:
-                        report.fail(f"{name}: {lines} of {own} rows are answered")
-                    values = {
-                        "cpu": found["cpu"] / own if found else None,
-                        "rate": own / found["wall"] if found else None,
-                        "memory": found.get("memory"),
-                    }
-                    for measure, value in values.items():
-                        figures[""][measure].setdefault(name, []).append(value)
-                    to.unlink(missing_ok=True)
+        limit = [IMPLEMENTATIONS[LIMIT]] if LIMIT in clients else []
+        with server() as url, workers(limit, url, report) as started:
+            counts = {name: rows_of(name, rows_wanted()) for name in taking}
+            times = min(self.rounds, most_rounds or self.rounds)
+            for found in _rounds(times, counts, "answer-1kb", url, report):
+                for each in started:
+                    figures[""]["cpu"].setdefault(each.name, []).append(_of_the_limit(each))
+                for name, values in found.items():
+                    for measure in MEASURES:
+                        figures[""][measure].setdefault(name, []).append(values.get(measure))
         return figures
 
 
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Rows whose answers wait, on one worker and on two with twice as many rows in flight."""
+
+    rounds: int = 2
+
+    def run(self, clients: Sequence[str], most_rounds: int | None, report: Report) -> Figures:
+        """The figures, if the client is measured that they belong to."""
+        figures: Figures = {"": {"cpu": {}, "rate": {}}}
+        if PROGRAMS[DASK] not in clients:
+            return figures
+        with server() as url:
+            counts = dict.fromkeys(WORKERS, LATE_ROWS)
+            times = min(self.rounds, most_rounds or self.rounds)
+            for found in _rounds(times, counts, LATE, url, report):
+                for name, values in found.items():
+                    for measure, of in figures[""].items():
+                        of.setdefault(name, []).append(values.get(measure))
+        return figures
+
+
+def _of_the_limit(worker: Worker) -> float | None:
+    """CPU of one call."""
+    asked = {"do": "ask", "model": "answer-1kb", "wire": "chat", "times": RAW_CALLS}
+    cpu = worker.told(asked).get("cpu")
+    return None if cpu is None else cpu / RAW_CALLS
+
+
+def _rounds(
+    times: int, counts: dict[str, int], played: str, url: str, report: Report
+) -> Iterator[dict[str, dict[str, float]]]:
+    """What each program measured, round by round: nothing if it did not answer all its rows."""
+    with tempfile.TemporaryDirectory() as folder:
+        rows = {count: Path(folder, f"{count}.jsonl") for count in set(counts.values())}
+        for count, path in rows.items():
+            write_rows(path, count, played)
+        for _ in range(times):
+            round_of: dict[str, dict[str, float]] = {}
+            for name, count in counts.items():
+                to = Path(folder, f"{name}.out.jsonl")
+                found = _measured(name, rows[count], to, f"{url}/v1", report)
+                if found and (lines := answered(to)) != count:
+                    report.fail(f"{name}: {lines} lines of {count} rows")
+                    found = {}
+                if found:
+                    found |= {"cpu": found["cpu"] / count, "rate": count / found["wall"]}
+                round_of[name] = found
+                for each in Path(folder).glob(f"{name}.out.jsonl*"):
+                    each.unlink()
+            yield round_of
+
+
 def _measured(name: str, rows: Path, to: Path, url: str, report: Report) -> dict[str, float]:
-    python = python_of("dask" if name == DASK else "wire")
+    try:
+        python = python_of("wire" if name in (BASE, OURS) else "dask")
+    except NotInstalled as error:
+        report.fail(f"{name}: {error}")
+        return {}
     command = [python, "-m", "bench.bulk", name, str(rows), str(to), url]
     done = subprocess.run(
         command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False
     )
     if done.returncode:
-        report.fail(f"{name}: {done.stderr[-300:]}")
+        report.fail(f"{name}: {' '.join(done.stderr.strip().splitlines()[-1:])}")
         return {}
     found: dict[str, float] = json.loads(done.stdout)
     return found

@@ -49,7 +49,10 @@ class Run:
         self._times: int = command.get("times", 1)
         self._profiled: bool = command.get("profiled", False)
         self._turns = _conversation(command["turns"]) if "turns" in command else []
-        self.chunks = self.chars = 0
+        self._messages: list[Any] = []
+        """Of a conversation that goes on: what was sent last."""
+        self.chunks = self.chars = self.errors = 0
+        self.first_error = ""
         self._lags: list[int] = []
 
     async def in_loop(self) -> None:
@@ -60,23 +63,44 @@ class Run:
         elif self._do == "streams":
             every = range(self._times)
             streams = [adapter.stream(self._wire, self._model, self._got_timed) for _ in every]
-            await asyncio.gather(*streams)
-        else:
+            for found in await asyncio.gather(*streams, return_exceptions=True):
+                if isinstance(found, Exception):
+                    self.errors += 1
+                    self.first_error = self.first_error or f"{type(found).__name__}: {found}"[:300]
+        elif self._is_begun():
             for _ in range(self._times):
                 self.chars += await self._once()
+        else:
+            await adapter.tell(self._wire, self._messages)
 
     def in_thread(self) -> None:
         """Of a client for threads."""
         if self._do == "stream":
             self._adapter.stream(self._wire, self._model, self._got)
-        else:
+        elif self._is_begun():
             for _ in range(self._times):
                 self.chars += self._once()
+        else:
+            self._adapter.tell(self._wire, self._messages)
+
+    def _is_begun(self) -> bool:
+        """False for the first run of a conversation that goes on, which sends all turns."""
+        if self._do != "again" or self._messages:
+            return True
+        self._messages = self._adapter.built(self._wire, self._turns)
+        return False
 
     def _once(self) -> Any:
+        adapter = self._adapter
         if self._do == "converse":
-            return self._adapter.converse(self._wire, self._turns)
-        return self._adapter.ask(self._wire, self._model)
+            return adapter.tell(self._wire, adapter.built(self._wire, self._turns))
+        if self._do == "again":
+            more = adapter.built(self._wire, bodies.MORE)
+            self._messages = [*self._messages, *more]
+            return adapter.tell(self._wire, self._messages)
+        if self._do in ("calls", "agent"):
+            return getattr(adapter, self._do)(self._wire)
+        return adapter.ask(self._wire, self._model)
 
     def _got(self, text: str) -> None:
         self.chunks += 1
@@ -91,6 +115,8 @@ class Run:
     def measured(self, perform: Callable[[Run], object]) -> dict[str, Any]:
         if self._profiled:
             return {"shares": shares(lambda: perform(self)), "chars": self.chars}
+        if self._do == "again":
+            perform(self)
         gc.collect()
         _forget_peak()
         resident, began, cpu = memory("VmRSS"), time.perf_counter(), time.process_time()
@@ -103,6 +129,8 @@ class Run:
             "memory": memory("VmHWM") - resident,
             "chars": self.chars,
             "chunks": self.chunks,
+            "errors": self.errors,
+            "first": self.first_error,
             "lag_p50": lags[len(lags) // 2] / 1e9 if lags else None,
             "lag_p99": lags[len(lags) * 99 // 100] / 1e9 if lags else None,
         }

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bench.bodies import WIRES
+from bench.bulk import ONE, OURS, TWO
 from bench.figures import Measured, median, quantity, ratio, suites, values
 from bench.figures import number as shown
+from bench.implementations import PLAIN
+from bench.loopback import CALLS
 from bench.processes import BASE
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A client costs at most so much of what a base costs, in each case of a suite."""
+    """A client costs at most so much of what a base costs, in each case of a suite.
+
+    `limit` is that factor, or a value where there is no base.
+    """
 
     suite: str
     client: str
-    at_most: float
+    limit: float
     base: str = "raw"
     """A client; `ideal` for the time that the server takes; empty for a value without a base."""
     measure: str = "cpu"
@@ -24,14 +31,21 @@ class Goal:
     """Which cases; none named means all that were measured."""
     base_case: str = ""
     """The case of the base, if it is another one."""
+    is_least: bool = False
+    """Whether more is better."""
 
     @property
     def text(self) -> str:
         """Such as `≤ 3.9 × raw`."""
+        sign = "≥" if self.is_least else "≤"
         if not self.base:
-            return f"≤ {quantity(self.measure, self.at_most)}"
+            return f"{sign} {quantity(self.measure, self.limit)}"
         at = f" at {self.base_case}" if self.base_case else ""
-        return f"≤ {_factor(self.at_most)} × {self.base}{at}"
+        return f"{sign} {_factor(self.limit)} × {self.base}{at}"
+
+    def is_met(self, found: Iterable[float]) -> bool:
+        """Whether the worst of these meets it."""
+        return min(found) >= self.limit if self.is_least else max(found) <= self.limit
 
 
 def _factor(value: float) -> str:
@@ -41,34 +55,15 @@ def _factor(value: float) -> str:
     return f"1/{whole}" if whole > 2 and abs(parts - whole) < 1e-9 else f"{value:g}"
 
 
-def _both(suite: str, default: tuple[float, float], fast: tuple[float, float]) -> list[Goal]:
-    """Of the raw and the neutral door, with httpx and with the direct transport."""
-    return [
-        Goal(suite, "wire", default[0]),
-        Goal(suite, "wire-neutral", default[1]),
-        Goal(suite, "wire-fast", fast[0]),
-        Goal(suite, "wire-neutral-fast", fast[1]),
-    ]
-
-
-def _at_once(suite: str, cpu: tuple[float, float], wall: tuple[float, float]) -> list[Goal]:
-    """With httpx and with the direct transport."""
-    return [
-        Goal(suite, "wire", cpu[0]),
-        Goal(suite, "wire-fast", cpu[1]),
-        Goal(suite, "wire", wall[0], "ideal", "wall"),
-        Goal(suite, "wire-fast", wall[1], "ideal", "wall"),
-        Goal(suite, "wire", 45e3, "", "memory"),
-        Goal(suite, "wire-fast", 14e3, "", "memory"),
-    ]
-
-
 _PACKAGES = tuple(f"wire.{each}, types and rules" for each in ("gemini", "openai", "anthropic"))
-_TO_SEND = ("wire, Client", "wire, AsyncClient", "wire, AsyncChat")
+_DOORS = ("wire", "wire-neutral")
+_AGENTS = tuple(f"wire-neutral{each}" for each in ("", "-threads", "-fast", "-threads-fast"))
+_OTHERS = ("chat", "messages")
 
 GOALS = [
     *(Goal("import", each, 0.5, BASE) for each in _PACKAGES),
-    *(Goal("import", each, 1.15, BASE) for each in _TO_SEND),
+    *(Goal("import", each, 1.15, BASE) for each in ("wire, Client", "wire, AsyncClient")),
+    Goal("import", "wire, AsyncChat", 1.25, BASE),
     Goal("import", _PACKAGES[0], 0.15, "openai"),
     Goal("import", "wire, Client", 0.35, "openai"),
     Goal("import", "wire, Client", 0.3, "google-genai"),
@@ -78,17 +73,34 @@ GOALS = [
     Goal("size", "wire", 9, "", "distributions"),
     Goal("size", "wire", 3e6, "", "disk"),
     Goal("size", "wire", 0.2, "openai", "disk"),
-    *_both("burst", (3.9, 6), (1.8, 3.5)),
+    *(Goal("burst", door, 1.1, PLAIN) for door in _DOORS),
+    Goal("burst", "wire-fast", 1.5),
+    Goal("burst", "wire-neutral-fast", 3.5),
     Goal("burst", "wire", 1 / 12, "google-genai"),
     Goal("burst", "wire", 1 / 10, "openai"),
     Goal("burst", "wire", 0.4, "anthropic"),
-    *_both("paced", (2.6, 2.8), (1.25, 1.5)),
+    *(Goal("paced", door, 1.05, PLAIN) for door in _DOORS),
+    Goal("paced", "wire-fast", 1.25),
+    Goal("paced", "wire-neutral-fast", 1.5),
     Goal("paced", "wire", 0.4, "google-genai"),
     Goal("paced", "wire", 0.55, "openai"),
-    *_at_once("streams-200", (5.5, 2.1), (1.35, 1.05)),
-    *_at_once("streams-1000", (5.5, 1.9), (1.2, 1.04)),
-    *_both("1kb", (16, 18), (5, 7)),
-    Goal("1kb", "wire", 0.9, "httpx"),
+    Goal("streams-200", "wire", 5.5),
+    Goal("streams-200", "wire-fast", 2.1),
+    Goal("streams-200", "wire", 1.35, "ideal", "wall"),
+    Goal("streams-200", "wire-fast", 1.05, "ideal", "wall"),
+    Goal("streams-200", "wire", 45e3, "", "memory"),
+    Goal("streams-1000", "wire", 5.5),
+    Goal("streams-1000", "wire-fast", 1.7),
+    Goal("streams-1000", "wire", 1.2, "ideal", "wall"),
+    Goal("streams-1000", "wire-fast", 1.04, "ideal", "wall"),
+    Goal("streams-1000", "wire-fast", 20e-3, "", "lag_p99"),
+    Goal("streams-1000", "wire", 45e3, "", "memory"),
+    Goal("streams-1000", "wire-fast", 20e3, "", "memory"),
+    Goal("streams-5000", "wire-fast", 0, "", "errors"),
+    Goal("1kb", "wire", 1.03, "httpx"),
+    Goal("1kb", "wire-neutral", 1.12, "httpx"),
+    Goal("1kb", "wire-fast", 5),
+    Goal("1kb", "wire-neutral-fast", 7),
     *(Goal("1kb", "wire-fast", 1 / 9, each) for each in ("google-genai", "openai", "anthropic")),
     Goal("5mb", "wire", 1.9),
     Goal("5mb", "wire-neutral", 2.2),
@@ -96,13 +108,17 @@ GOALS = [
     Goal("5mb", "wire", 1.3, measure="memory"),
     Goal("5mb", "wire", 15e6, "", "memory"),
     Goal("5mb", "wire", 0.5, "openai"),
-    Goal("history", "wire", 2),
-    Goal("history", "wire-neutral", 3),
+    Goal("history", "wire", 1.5),
+    Goal("history", "wire-neutral", 3, cases=("gemini",)),
+    Goal("history", "wire-neutral", 2, cases=_OTHERS),
     *(Goal("history", "wire", 1 / 40, each) for each in ("google-genai", "openai")),
     Goal("history", "wire", 1 / 4, "anthropic"),
+    # httpx alone costs 1.8 times raw here, so that no door on it could meet the goal.
+    *(Goal("again", f"{door}-fast", 1.2) for door in _DOORS),
+    *(Goal("agent", each, 1.5, each + CALLS) for each in _AGENTS),
     *(
         Goal("length", client, 1.1, client, cases=(chunks,), base_case="2,000")
-        for client in ("wire", "wire-neutral")
+        for client in _DOORS
         for chunks in ("20,000", "100,000")
     ),
     Goal("core", "wire (reader)", 2),
@@ -113,6 +129,8 @@ GOALS = [
     Goal("sse", "wire", 2),
     Goal("sse", "wire", 0.5, "httpx", cases=WIRES),
     Goal("echo", "wire", 1.2),
+    Goal("bulk", OURS, 4),
+    Goal("scale", TWO, 1.9, ONE, "rate", is_least=True),
 ]
 """In the order of the page."""
 
@@ -130,7 +148,7 @@ class Verdict:
         """`met`, `missed` or `not measured`."""
         if not self.found:
             return "not measured"
-        return "met" if max(self.found.values()) <= self.goal.at_most else "missed"
+        return "met" if self.goal.is_met(self.found.values()) else "missed"
 
     @property
     def text(self) -> str:

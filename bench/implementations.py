@@ -15,18 +15,23 @@ ENVIRONMENTS = ROOT / ".venv-bench"
 REQUIREMENTS = {
     "wire": ["-e", f"{ROOT}[fast]", "httpx-sse==0.4.3"],
     "dask": ["-e", f"{ROOT}[fast,dask]"],
-    "google-genai": ["google-genai==3.4.0"],
-    "openai": ["openai==3.54.0"],
-    "anthropic": ["anthropic==2.12.0"],
-    "litellm": ["litellm==1.106.2"],
-    # With 1.0 and later of Anthropic's SDK its provider of Messages raises a TypeError.
-    "pydantic-ai": ["pydantic-ai-slim[google,openai,anthropic]==2.31.1", "anthropic==0.125.0"],
+    "google-genai": ["google-genai==3.6.1"],
+    "openai": ["openai==3.57.0"],
+    "anthropic": ["anthropic==2.14.0"],
+    "litellm": ["litellm==1.110.2"],
+    "pydantic-ai": ["pydantic-ai-slim[google,openai,anthropic]==2.68.0"],
 }
 """Name of an environment to what pip installs there."""
 OWN = ("wire", "dask")
 """Environments with this library."""
 
 LIMIT = "raw"
+PLAIN = "httpx-lines"
+"""The plain loop over the lines of a stream; all else it does as `httpx`."""
+
+
+class NotInstalled(Exception):
+    """An environment cannot be made here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +51,7 @@ class Implementation:
     @property
     def is_peer(self) -> bool:
         """Whether it is another library; it takes part in fewer rounds, since most are slow."""
-        return self.name != LIMIT and not self.name.startswith("wire")
+        return self.environment not in OWN
 
     @property
     def on_threads(self) -> bool:
@@ -78,6 +83,7 @@ IMPLEMENTATIONS = {
     for each in [
         Implementation("raw", "a socket and msgspec, by hand: the limit", "wire", "raw", "Raw"),
         Implementation("httpx", "httpx and httpx-sse with msgspec", "wire", "httpx_sse", "Httpx"),
+        Implementation(PLAIN, "httpx's `aiter_lines` with msgspec", "wire", "httpx_sse", "Lines"),
         *_wires(),
         *(
             Implementation(name, f"the library {name}", name, name.replace("-", "_"), "Sdk")
@@ -101,7 +107,10 @@ def chosen(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
 
 
 def python_of(environment: str) -> str:
-    """The interpreter of an environment, which is made on first use and when its list changes."""
+    """The interpreter of an environment, which is made on first use and when its list changes.
+
+    Raises `NotInstalled`.
+    """
     folder = ENVIRONMENTS / environment
     python, ready = folder / "bin" / "python", folder / ".ready"
     requirements = REQUIREMENTS[environment]
@@ -110,8 +119,11 @@ def python_of(environment: str) -> str:
         wanted += (ROOT / "pyproject.toml").read_text("utf-8")  # its dependencies
     if not ready.exists() or ready.read_text("utf-8") != wanted:
         print(f"Installing {' '.join(requirements)}", file=sys.stderr)
-        subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
         install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*install, *requirements], check=True)
+        try:
+            subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
+            subprocess.run([*install, *requirements], check=True)
+        except subprocess.CalledProcessError as error:  # such as without a network
+            raise NotInstalled(f"pip cannot install {' '.join(requirements)}") from error
         ready.write_text(wanted, "utf-8")
     return str(python)

@@ -8,8 +8,18 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from bench.bodies import WIRES
-from bench.implementations import IMPLEMENTATIONS
-from bench.measuring import Figures, Report, Worker, rounds, same_work, server, workers
+from bench.implementations import IMPLEMENTATIONS, PLAIN
+from bench.measuring import (
+    Answers,
+    Figures,
+    Report,
+    Values,
+    Worker,
+    other_work,
+    rounds,
+    server,
+    workers,
+)
 
 EVERYONE = ("*",)
 
@@ -43,6 +53,8 @@ class Case:
     def takes(self, client: str, wires: Sequence[str]) -> bool:
         """Whether a client that speaks these wires takes part."""
         if self.streams > 1 and IMPLEMENTATIONS[client].on_threads:
+            return False
+        if client == PLAIN and self.command["do"] != "stream":
             return False
         return self.wire in wires and any(fnmatchcase(client, each) for each in self.who)
 
@@ -93,19 +105,55 @@ class Plan:
             self.peer_rounds,
             report,
         )
-        if wrong := same_work(answers):
-            report.fail(f"{name}: {wrong}")
+        for client, wrong in other_work(answers).items():
+            report.fail(f"{name}, {client}: {wrong}")
+            del answers[client]
         divisors = {"cpu": case.per, "memory": case.streams}
         return {
-            measure: {
-                client: [
-                    _value(answer, measure, divisors.get(measure, 1), number)
-                    for number, answer in enumerate(each)
-                ]
-                for client, each in answers.items()
-            }
+            measure: _measured(answers, measure, divisors.get(measure, 1))
             for measure in self.measures
         }
+
+
+CALLS = " (two calls)"
+"""Behind the name of a client: the requests of an agent's step, without the agent."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSteps:
+    """Steps of an agent with a tool, and their two requests in the same process, in turns."""
+
+    rounds: int = 7
+    times: int = 50
+
+    def run(self, clients: Sequence[str], most_rounds: int | None, report: Report) -> Figures:
+        """The figures of the neutral doors among these clients."""
+        members = [IMPLEMENTATIONS[each] for each in clients if each.startswith("wire-neutral")]
+        figures: Figures = {}
+        with server() as base_url, workers(members, base_url, report) as started:
+            for wire in WIRES:
+                taking = [Task(each, do) for each in started for do in ("calls", "agent")]
+                command = {"wire": wire, "times": self.times}
+                times = min(self.rounds, most_rounds or self.rounds)
+                answers = rounds(taking, command, command, times, times, report)
+                for client, wrong in other_work(answers).items():
+                    report.fail(f"agent, {wire}, {client}: {wrong}")
+                    del answers[client]
+                figures[wire] = {"cpu": _measured(answers, "cpu", self.times)}
+        return figures
+
+
+class Task:
+    """One of the things that a client does in turns, with a row of its own."""
+
+    def __init__(self, worker: Worker, do: str) -> None:
+        self._worker, self._do = worker, do
+        self.implementation = worker.implementation
+        self.name = worker.name + (CALLS if do == "calls" else "")
+
+    def told(self, command: dict[str, Any]) -> dict[str, Any]:
+        """Send its command and wait for the answer."""
+        return self._worker.told({**command, "do": self._do})
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +180,17 @@ class Profiles:
         return figures
 
 
+def _measured(answers: Answers, measure: str, divisor: int) -> Values:
+    return {
+        client: [_value(answer, measure, divisor, number) for number, answer in enumerate(each)]
+        for client, each in answers.items()
+    }
+
+
 def _value(answer: dict[str, Any] | None, measure: str, divisor: int, number: int) -> float | None:
     """Memory counts in the first round only: later ones use what was freed."""
-    if answer is None or answer[measure] is None or (measure == "memory" and number > 0):
+    found = None if answer is None else answer.get(measure)
+    if found is None or (measure == "memory" and number > 0):
         return None
-    value: float = answer[measure] / divisor
+    value: float = found / divisor
     return value

@@ -8,9 +8,9 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from bench.implementations import LIMIT, ROOT, Implementation, python_of
 
@@ -19,6 +19,8 @@ _MOST_SECONDS = 300
 
 Values = dict[str, list[float | None]]
 """Implementation to one value for each round; None where it took no part."""
+Answers = dict[str, list[dict[str, Any] | None]]
+"""Implementation to what it answered in each round; None where it took no part."""
 Figures = dict[str, dict[str, Values]]
 """Case, which is a wire or a number, to a measure, to its values."""
 
@@ -88,16 +90,33 @@ class Worker:
         return answer
 
     def told(self, command: dict[str, Any]) -> dict[str, Any]:
-        """Send a command and wait for the answer."""
+        """Send a command and wait for the answer, which is an error if the process has ended."""
         assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(command) + "\n")
-        self._process.stdin.flush()
+        try:
+            self._process.stdin.write(json.dumps(command) + "\n")
+            self._process.stdin.flush()
+        except (BrokenPipeError, ValueError):  # it ended before: the other clients go on
+            return {"error": "the process ended"}
         return self.answer()
 
     def stop(self) -> None:
         """It closes nothing, and ends."""
         self._process.kill()
-        self._process.communicate()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            # What could not be written to a process that has ended is written again by `close`.
+            with suppress(BrokenPipeError):
+                if pipe is not None:
+                    pipe.close()
+
+
+class Member(Protocol):
+    """What a round goes through: a client, or one of the things that it does in turns."""
+
+    name: str
+    implementation: Implementation
+
+    def told(self, command: dict[str, Any]) -> dict[str, Any]: ...
 
 
 @dataclass
@@ -107,7 +126,8 @@ class Report:
     refused: dict[str, str] = field(default_factory=dict)
     """Implementation to why it cannot run here."""
     failed: list[str] = field(default_factory=list)
-    """A client that raised an exception, or did other work than the limit."""
+    """A client that raised an exception, or did other work than the limit: its figures of that case
+    are left out, and those of the other clients are kept."""
 
     def refuse(self, name: str, reason: str) -> None:
         if name not in self.refused:
@@ -127,9 +147,10 @@ def workers(
     with ExitStack() as stack:
         started = []
         for each in implementations:
-            if each.name not in report.refused:
-                started.append(Worker(each, base_url, most))
-                stack.callback(started[-1].stop)
+            if each.name in report.refused:
+                continue
+            started.append(Worker(each, base_url, most))
+            stack.callback(started[-1].stop)
         for worker in started:
             first = worker.answer()
             if "error" in first:
@@ -140,38 +161,47 @@ def workers(
 
 
 def rounds(
-    members: Sequence[Worker],
+    members: Sequence[Member],
     command: dict[str, Any],
     warm_up: dict[str, Any],
     times: int,
     peer_times: int,
     report: Report,
-) -> dict[str, list[dict[str, Any] | None]]:
+) -> Answers:
     """The answers of each client, in rounds that go through all clients in turn.
 
-    A client that raises an exception is left out from then on.
+    A client that raises an exception is left out from then on. Of streams at once that did not all
+    complete only `errors` counts, since the others were less work.
     """
-    answers: dict[str, list[dict[str, Any] | None]] = {worker.name: [] for worker in members}
+    answers: Answers = {worker.name: [] for worker in members}
     out: set[str] = set()
     for number in range(-1, times):
+        given = command if number >= 0 else warm_up
         for worker in members:
             left = worker.name in out or (worker.implementation.is_peer and number >= peer_times)
-            answer = None if left else worker.told(command if number >= 0 else warm_up)
+            answer = None if left else worker.told(given)
             if answer is not None and "error" in answer:
-                report.fail(f"{worker.name}, {command}: {answer['error']}")
+                report.fail(f"{worker.name}, {given}: {answer['error']}")
                 out.add(worker.name)
                 answer = None
+            elif answer is not None and answer.get("errors"):
+                failed = f"{answer['errors']} failed, the first with {answer['first']}"
+                report.fail(f"{worker.name}, {given}: {failed}")
+                answer = {"errors": answer["errors"]}
             if number >= 0:
                 answers[worker.name].append(answer)
     return answers
 
 
-def same_work(answers: dict[str, list[dict[str, Any] | None]]) -> str:
-    """Which clients gave another number of characters than the limit; empty if none did."""
+def other_work(answers: Answers) -> dict[str, str]:
+    """The clients that gave another number of characters than the limit, and what they gave."""
     counts = {
-        name: {answer["chars"] for answer in each if answer is not None}
+        name: {answer["chars"] for answer in each if answer is not None and "chars" in answer}
         for name, each in answers.items()
     }
     right = counts.get(LIMIT) or next(filter(None, counts.values()), set())
-    wrong = {name: sorted(count) for name, count in counts.items() if count and count != right}
-    return f"expected {sorted(right)} characters, got {wrong}" if wrong else ""
+    return {
+        name: f"expected {sorted(right)} characters, got {sorted(count)}"
+        for name, count in counts.items()
+        if count and count != right
+    }

@@ -30,6 +30,7 @@ _WORDS = {
     "lag_p50": "lag, median",
     "lag_p99": "lag, 99th percentile",
     "memory": "memory {above}",
+    "errors": "streams that failed",
     "rate": "rows a second",
     "modules": "modules",
     "disk": "on disk",
@@ -64,18 +65,30 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def _run(measured: Measured) -> str:
-    dates = sorted({suite["date"] for suite in measured["suites"].values()})
+    parts = _parts(measured)
+    when = f"on {' and '.join(parts) or 'no day yet'}"
+    when = f"in parts, {when}, as each suite says," if len(parts) > 1 else when
     refused = measured["refused"]
     libraries = ", ".join(f"{name} {version}" for name, version in measured["versions"].items())
     lines = [
-        f"Measured on {' and '.join(dates) or 'no day yet'} with Python {measured['python']} on "
-        f"{measured['cores']} cores, with {libraries}.",
+        f"Measured {when} with Python {measured['python']} on {measured['cores']} cores, with "
+        f"{libraries}.",
         *(
             f"Without {_names(name for name, other in refused.items() if other == why)}: {why}."
             for why in dict.fromkeys(refused.values())
         ),
     ]
     return "\n".join(lines)
+
+
+def _parts(measured: Measured) -> list[str]:
+    """The runs that the suites are of, the oldest first."""
+    return sorted({_when(suite) for suite in measured["suites"].values()})
+
+
+def _when(suite: dict[str, Any]) -> str:
+    """The day of a suite, and the commit that it measured."""
+    return f"{suite['date']} at {suite['commit']}" if "commit" in suite else str(suite["date"])
 
 
 def _names(names: Iterable[str]) -> str:
@@ -123,12 +136,15 @@ def _missed(measured: Measured) -> str:
 
 def _figures(measured: Measured) -> str:
     blocks = []
+    is_mixed = len(_parts(measured)) > 1
     for name, suite in SUITES.items():
         if name in measured["suites"]:
             figures = measured["suites"][name]["figures"]
             picture = f"![{suite.title}: {_caption(name)}](_static/speed-{name}.svg)"
             drawn = [picture] if name in DRAWN else []
-            parts = [f"### {suite.title}", f"{suite.about}.", *drawn, *_tables(name, figures)]
+            when = f" Measured on {_when(measured['suites'][name])}." if is_mixed else ""
+            about = f"{suite.about}.{when}"
+            parts = [f"### {suite.title}", about, *drawn, *_tables(name, figures)]
             blocks.append("\n\n".join(parts))
     return "\n\n".join(blocks)
 
@@ -213,7 +229,7 @@ def pictures(measured: Measured) -> dict[str, str]:
 def _bars(name: str, clients: dict[str, Any]) -> list[Bar]:
     base = clients.get(SUITES[name].base, [])
     goals = {
-        goal.client: goal.at_most
+        goal.client: goal.limit
         for goal in GOALS
         if (goal.suite, goal.measure, goal.base) == (name, "cpu", SUITES[name].base)
     }

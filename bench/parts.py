@@ -352,9 +352,10 @@ class Plan:
                     continue
                 for case, (seconds, amount) in self._run(part, report).items():
                     values = figures.setdefault(case, {}).setdefault("cpu", {})
-                    values.setdefault(part, [None] * times)[number] = seconds
                     if amount != work.setdefault(case, amount):
                         report.fail(f"{self.suite}, {part}, {case}: {amount}, not {work[case]}")
+                        continue
+                    values.setdefault(part, [None] * times)[number] = seconds
         return figures
 
     def _run(self, part: str, report: Report) -> dict[str, tuple[float, int]]:

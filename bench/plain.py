@@ -239,10 +239,14 @@ def target(wire: str, model: str, *, stream: bool) -> tuple[str, bytes]:
     return "/v1/messages", b'{"model":"%s","max_tokens":99,%s}' % (model.encode(), asked)
 
 
-def history(wire: str, model: str, turns: list[Turn]) -> bytes:
-    """The body of a request with a conversation, built of structs."""
+def built(wire: str, turns: list[Turn]) -> list[Any]:
+    """Turns as structs."""
     build = {"gemini": _gemini_content, "chat": _chat_message, "messages": _said}[wire]
-    messages: list[Any] = [build(kind, value) for kind, value in turns]
+    return [build(kind, value) for kind, value in turns]
+
+
+def history(wire: str, model: str, messages: list[Any]) -> bytes:
+    """The body of a request with a conversation."""
     if wire == "gemini":
         return _ENCODE(GeminiRequest(messages))
     if wire == "chat":

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench.bodies import WIRES
-from bench.implementations import IMPLEMENTATIONS, LIMIT, ROOT, python_of
+from bench.implementations import IMPLEMENTATIONS, LIMIT, PLAIN, ROOT, python_of
 from bench.measuring import Figures, Report, environment, server
 
 _IMPORT = """
@@ -124,6 +124,8 @@ class OneShot:
         with server() as base_url:
             for number in range(-1, times):
                 for client in clients:
+                    if client == PLAIN:  # no stream is read
+                        continue
                     if IMPLEMENTATIONS[client].is_peer and number >= self.peer_rounds:
                         continue
                     for wire in _WIRES_OF.get(client, ("gemini",)):
@@ -175,7 +177,7 @@ class Size:
         """The figures of the libraries among these clients."""
         figures: Figures = {"": {"distributions": {}, "disk": {}}}
         for client in clients:
-            if client == "wire" or (client != "httpx" and IMPLEMENTATIONS[client].is_peer):
+            if client == "wire" or IMPLEMENTATIONS[client].is_peer:
                 name = _INSTALLED.get(client, client)
                 python = python_of(IMPLEMENTATIONS[client].environment)
                 found = _json([python, "-c", _SIZE, name], f"size of {client}", report)

@@ -11,9 +11,10 @@ REASONS = {
         "builds the decoders of its structs."
     ),
     "size": (
-        "httpx, anyio and msgspec with what they require are 2.5 MB, the package is 3.3 MB: "
-        "structs and rules of four APIs, the emulator, pipelines, and the schemas. A separate "
-        "distribution of the emulator would be 0.5 MB less for those who do not test."
+        "httpx, anyio and msgspec with what they require are 2.5 MB, and the package is three "
+        "times as much: structs and rules of seven APIs are half of it, the emulator, cassettes "
+        "and the other parts for tests a fifth. A separate distribution of these would be 1.5 MB "
+        "less for those who do not test."
     ),
     "burst": (
         "With httpx, each read passes h11, httpcore and anyio: a quarter of the time. Half is the "
@@ -56,6 +57,38 @@ REASONS = {
         "Each message is a struct of all fields, and each is checked before anything is sent: "
         "roles, calls and their results, values that JSON cannot represent, the rules of the "
         "server. The limit checks nothing."
+    ),
+    "again": (
+        "All messages are checked and made anew for each request, also those that the request "
+        "before had: half of the time of the neutral door is their conversion to the structs of "
+        "the wire and the rules over all turns, and a tenth the encoding, which is all that the "
+        "limit does. What is known of the messages of the request before, their form on the wire "
+        "and what the rules read of them, would have to be kept with them."
+    ),
+    "agent": (
+        "Two thirds of a step are its two requests. The rest is the agent's: the beginning of a "
+        "run with its state, the tool in a thread or a group of tasks of its own, the estimate "
+        "of the tokens of the history before each request, and the reply in the history and in "
+        "the state, each with a seventh to a quarter of it. A tool that is awaited where it is "
+        "the only one of its turn, and tokens that are counted once a message, would make it "
+        "less."
+    ),
+    "bulk": (
+        "A row is a call of the neutral door (see Answer of 1 kB), which is seven tenths of it; "
+        "its place in the rate limits, asked at each attempt and told of each response, its "
+        "cost, and its line in the file with all that was received are the rest. The limit makes "
+        "one call after the other and writes nothing. Headers that are read once, and a row "
+        "without the seam around its call where no limit holds, would make it less."
+    ),
+    "scale": (
+        "Driver, scheduler, two workers and the server share the cores of this machine. A row "
+        "costs them 2 to 3 ms of CPU together, so that 320 rows a second take most of one core "
+        "of two."
+    ),
+    "streams-5000": (
+        "All are opened at once, and each has 10 s for its connection: where the client needs "
+        "longer than that to open them all, as on a machine that is busy with other work, the last "
+        "ones fail. `Timeouts(connect=)` gives them longer."
     ),
     "length": ("The time is not constant: see Core for what a chunk costs."),
     "core": (

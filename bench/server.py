@@ -6,6 +6,9 @@ It prints its port and serves until it is terminated. The model of a request say
 - `paced-N`: the same, one packet of one to three events a millisecond.
 - `timed-N-MS`: N events, one each MS milliseconds; each text begins with the server's clock.
 - `answer-1kb`, `answer-5mb`: a whole response.
+- `answer-tool`: a whole response of 1 kB with a call of a tool; once the request has the result
+  of a tool, which contains `@turn`, a response of 1 kB.
+- `late-MS`: as `answer-1kb`, after so many milliseconds.
 - `answer-turns`: a whole response with one character for each message of the request.
 """
 
@@ -20,7 +23,7 @@ import time
 
 from bench import bodies
 
-_MODEL = re.compile(rb"(?:burst|paced|timed|answer)-[0-9a-z-]+")
+_MODEL = re.compile(rb"(?:burst|paced|timed|late|answer)-[0-9a-z-]+")
 _LENGTH = re.compile(rb"content-length:\s*(\d+)", re.IGNORECASE)
 _PATHS = {
     b":generateContent": "gemini",
@@ -57,7 +60,8 @@ def timed_chunks(wire: str) -> tuple[bytes, bytes, bytes, bytes]:
 @functools.cache
 def whole(wire: str, size: str) -> bytes:
     """Headers and body of a whole response."""
-    body = {"1kb": bodies.answer_1kb, "5mb": bodies.answer_5mb}[size](wire)
+    made = {"1kb": bodies.answer_1kb, "5mb": bodies.answer_5mb, "tool": bodies.answer_call}
+    body = made[size](wire)
     return _WHOLE % len(body) + body
 
 
@@ -107,6 +111,11 @@ class Server(asyncio.Protocol):
             text = "." * body.count(bodies.MARK.encode())
             answer = bodies.answer(wire, text)
             self._transport.write(_WHOLE % len(answer) + answer)
+        elif kind == "answer" and numbers == ["tool"] and bodies.MARK.encode() in body:
+            self._transport.write(whole(wire, "1kb"))
+        elif kind == "late":
+            loop = asyncio.get_running_loop()
+            loop.call_later(int(numbers[0]) / 1000, self._transport.write, whole(wire, "1kb"))
         elif kind == "answer":
             self._transport.write(whole(wire, numbers[0]))
         elif kind == "timed":

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from bench.bodies import WIRES
 from bench.bulk import BASE as BULK_BASE
-from bench.bulk import Bulk
+from bench.bulk import LATE_CONCURRENT, ONE, Bulk, Scale
 from bench.implementations import LIMIT
-from bench.loopback import Case, Plan, Profiles
+from bench.loopback import CALLS, AgentSteps, Case, Plan, Profiles
 from bench.measuring import Figures, Report
 from bench.parts import Plan as Part
 from bench.processes import BASE, Imports, OneShot, Size
@@ -37,18 +37,24 @@ class Suite:
     """Seconds that the server takes, where it sets the pace."""
 
 
-def _streams(model: str, chunks: int) -> Plan:
-    return Plan({wire: Case(wire, {"do": "stream", "model": model}, chunks) for wire in WIRES})
+def _streams(model: str, chunks: int, rounds: int) -> Plan:
+    command = {"do": "stream", "model": model}
+    return Plan({wire: Case(wire, command, chunks) for wire in WIRES}, rounds=rounds)
 
 
-def _answers(model: str, times: int, *measures: str) -> Plan:
+def _answers(model: str, times: int, rounds: int, *measures: str) -> Plan:
     command = {"do": "ask", "model": model, "times": times}
-    return Plan({wire: Case(wire, command, times) for wire in WIRES}, ("cpu", *measures))
+    return Plan({wire: Case(wire, command, times) for wire in WIRES}, ("cpu", *measures), rounds)
 
 
 def _history() -> Plan:
     command = {"do": "converse", "turns": 1000, "times": 2}
-    return Plan({wire: Case(wire, command, 2) for wire in WIRES})
+    return Plan({wire: Case(wire, command, 2) for wire in WIRES}, rounds=7, peer_rounds=2)
+
+
+def _again() -> Plan:
+    command = {"do": "again", "turns": 1000, "times": 4}
+    return Plan({wire: Case(wire, command, 4) for wire in WIRES}, rounds=7, peer_rounds=2)
 
 
 def _clients() -> Plan:
@@ -59,11 +65,14 @@ def _clients() -> Plan:
 def _at_once(
     streams: int, chunks: int, pause: int, who: dict[str, Sequence[str]], rounds: int
 ) -> Plan:
-    """`pause` is in milliseconds. The wire makes no difference: each SDK is on its own."""
+    """`pause` is in milliseconds. The wire makes no difference: each SDK is on its own.
+
+    The largest number must complete: streams that ended with an error are counted there.
+    """
     command = {"do": "streams", "model": f"timed-{chunks}-{pause}", "times": streams}
     return Plan(
         {wire: Case(wire, command, streams * chunks, names) for wire, names in who.items()},
-        ("cpu", "wall", "lag_p50", "lag_p99", "memory"),
+        ("cpu", "wall", "lag_p50", "lag_p99", "memory", *(["errors"] if streams > 1000 else [])),
         rounds,
         peer_rounds=1,
         most=streams if streams > 1000 else 0,
@@ -119,13 +128,13 @@ SUITES = {
         "Burst",
         "One stream of 5,000 chunks, as fast as it is read",
         "a chunk",
-        _streams("burst-5000", 5000).run,
+        _streams("burst-5000", 5000, rounds=9).run,
     ),
     "paced": Suite(
         "Paced",
         "One stream of 1,000 chunks, one packet of one to three a millisecond",
         "a chunk",
-        _streams("paced-1000", 1000).run,
+        _streams("paced-1000", 1000, rounds=5).run,
     ),
     "streams-200": Suite(
         "200 streams",
@@ -152,19 +161,33 @@ SUITES = {
         "Answer of 1 kB",
         "A request of one message, and an answer of 1 kB",
         "an answer",
-        _answers("answer-1kb", 100).run,
+        _answers("answer-1kb", 200, 9).run,
     ),
     "5mb": Suite(
         "Answer of 5 MB",
         "An image of 5 MB at Gemini, a text of 5 MB elsewhere",
         "an answer",
-        _answers("answer-5mb", 3, "memory").run,
+        _answers("answer-5mb", 3, 5, "memory").run,
     ),
     "history": Suite(
         "History",
         "1,000 messages of 2,000 characters, built and sent",
         "a request",
         _history().run,
+    ),
+    "again": Suite(
+        "History again",
+        "After a request of 1,000 messages, each further one with an answer and a question more",
+        "a request",
+        _again().run,
+    ),
+    "agent": Suite(
+        "Agent",
+        "A step of an agent with one tool, whose two answers have 1 kB each; (two calls) makes the "
+        "same requests in the same process without the agent",
+        "a step",
+        AgentSteps().run,
+        f"wire-neutral{CALLS}",
     ),
     "length": Suite(
         "Length", "Streams of three lengths, as fast as they are read", "a chunk", _lengths().run
@@ -186,10 +209,20 @@ SUITES = {
         "Bulk",
         "Rows of 1 kB from a file to a file, 32 at a time, each with an answer of 1 kB; "
         "`wire.bulk` has the direct transport, keeps limits and can be resumed. On Dask, a driver, "
-        "a scheduler and two workers share the cores with the server",
+        "a scheduler and two workers share the cores with the server. `raw` asks for 1 kB, one "
+        "call after the other",
         "a row",
         Bulk().run,
         BULK_BASE,
+    ),
+    "scale": Suite(
+        "Workers of bulk",
+        "Rows whose answers come after 100 ms, as those of models come late, on one worker of Dask "
+        f"and on two; each worker has {LATE_CONCURRENT} rows in flight. It shows what driver and "
+        "scheduler take away from a second worker, and not two workers that fill two cores",
+        "a row",
+        Scale().run,
+        ONE,
     ),
     "profile": Suite(
         "Where the time goes",

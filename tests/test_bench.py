@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import dataclasses
 import importlib
 import json
 import subprocess
@@ -14,14 +16,16 @@ from typing import Any
 
 import pytest
 
-from bench import bodies, bulk, page
+from bench import __main__ as runner
+from bench import bodies, bulk, measuring, page
 from bench.bars import Bar, svg
 from bench.client import Run
 from bench.figures import ratio
 from bench.goals import GOALS, Goal, verdict
-from bench.implementations import IMPLEMENTATIONS, LIMIT, chosen
-from bench.measuring import Report, rounds, same_work
+from bench.implementations import IMPLEMENTATIONS, LIMIT, NotInstalled, chosen
+from bench.measuring import Report, Worker, other_work, rounds
 from bench.parts import PARTS, client_of, timed
+from bench.parts import Plan as Part
 from bench.profiles import summed
 from bench.reasons import REASONS
 from bench.suites import SUITES
@@ -58,6 +62,8 @@ def test_a_ratio_is_taken_inside_each_round():
         (Goal("burst", "wire", 0.1, "openai"), "met", "0.10"),
         (Goal("burst", "wire", 2e-6, ""), "missed", "2.0 µs / 3.0 µs"),
         (Goal("burst", "wire", 1.4, "wire", cases=("chat",), base_case="gemini"), "missed", "1.50"),
+        (Goal("burst", "wire", 3.0, is_least=True), "missed", "2.0 / 3.0"),
+        (Goal("burst", "wire", 2.0, is_least=True), "met", "2.0 / 3.0"),
         (Goal("burst", "wire-fast", 1.8), "not measured", "–"),
         (Goal("burst", "wire", 1.0, measure="memory"), "not measured", "–"),
     ],
@@ -81,6 +87,8 @@ def test_time_is_compared_with_that_of_the_server():
 
 def test_each_goal_is_of_a_suite_and_of_clients_that_exist():
     assert {goal.suite for goal in GOALS} <= SUITES.keys()
+    whole = {(goal.suite, goal.client, goal.base, goal.measure, goal.cases) for goal in GOALS}
+    assert len(whole) == len(GOALS)  # or two goals of the same figure would contradict each other
     assert {SUITES[goal.suite].ideal > 0 for goal in GOALS if goal.base == "ideal"} == {True}
 
 
@@ -134,9 +142,10 @@ def test_names_are_chosen_by_pattern():
 
 def test_a_client_with_other_characters_is_named():
     right: list[dict[str, Any] | None] = [{"chars": 7}, None]
-    assert same_work({LIMIT: right, "wire": [{"chars": 7}]}) == ""
-    told = same_work({LIMIT: right, "wire": [{"chars": 7}, {"chars": 6}], "httpx": []})
-    assert told == "expected [7] characters, got {'wire': [6, 7]}"
+    assert other_work({LIMIT: right, "wire": [{"chars": 7}]}) == {}
+    told = other_work({LIMIT: right, "wire": [{"chars": 7}, {"chars": 6}], "httpx": []})
+    assert told == {"wire": "expected [7] characters, got [6, 7]"}
+    assert other_work({LIMIT: right, "wire": [{"errors": 2}]}) == {}
 
 
 def test_a_function_in_c_counts_for_what_called_it():
@@ -197,6 +206,96 @@ def test_a_round_goes_through_all_clients_and_other_libraries_have_fewer():
     assert report.failed == ["wire, {'do': 'ask'}: broken"]
 
 
+def test_streams_that_fail_are_counted_and_cost_nothing():
+    class Failing(Recorded):
+        def told(self, command: dict[str, Any]) -> dict[str, Any]:
+            return {**super().told(command), "errors": 3, "first": "ReadError: cut"}
+
+    told: list[str] = []
+    report = Report()
+    members: Any = [Recorded("raw", told), Failing("wire", told)]
+    answers = rounds(members, {"do": "streams"}, {"do": "warm"}, 1, 1, report)
+    assert answers["wire"] == [{"errors": 3}]
+    assert report.failed == [
+        "wire, {'do': 'warm'}: 3 failed, the first with ReadError: cut",
+        "wire, {'do': 'streams'}: 3 failed, the first with ReadError: cut",
+    ]
+
+
+@pytest.fixture
+def in_this_environment(monkeypatch):
+    """Clients run with the Python of the tests, so that nothing is installed."""
+    monkeypatch.setattr(measuring, "python_of", lambda _: sys.executable)
+
+
+def test_a_client_that_has_ended_fails_and_the_others_go_on(base_url, in_this_environment):
+    command = {"do": "ask", "model": "answer-1kb", "wire": "chat"}
+    with contextlib.ExitStack() as stack:
+        members = [Worker(IMPLEMENTATIONS[name], base_url) for name in ("wire", "raw")]
+        for each in members:
+            stack.callback(each.stop)
+            assert "chat" in each.answer()["wires"]
+        members[0].stop()
+        report = Report()
+        found = rounds(members, command, command, 1, 1, report)
+    assert found["wire"] == [None]
+    said = json.loads(bodies.answer_1kb("chat"))["choices"][0]["message"]["content"]
+    assert found["raw"][0]["chars"] == len(said)
+    assert report.failed == [f"wire, {command}: the process ended"]
+
+
+def test_a_suite_that_fails_costs_no_other_one(monkeypatch, capsys):
+    def broken(*_: object) -> Any:
+        raise OSError("no server")
+
+    def whole(clients: Any, most: Any, report: Report) -> Any:
+        return {"chat": {"cpu": {client: [1e-6] for client in clients}}}
+
+    def python_of(environment: str) -> str:
+        if environment == "litellm":
+            raise NotInstalled("pip cannot install litellm")
+        return sys.executable
+
+    written: list[Any] = []
+    suites = {
+        name: dataclasses.replace(SUITES[name], run=run)
+        for name, run in (("burst", broken), ("paced", whole))
+    }
+    monkeypatch.setattr(runner, "SUITES", suites)
+    monkeypatch.setattr(runner, "write", written.append)
+    monkeypatch.setattr(runner, "versions", dict)
+    monkeypatch.setattr(runner, "python_of", python_of)
+    monkeypatch.setattr(runner, "last_measured", lambda: {"suites": {}, "refused": {}})
+    monkeypatch.setattr(sys, "argv", ["bench"])
+    assert runner.main() == 1
+    assert [list(each["suites"]) for each in written] == [["paced"]]
+    kept = written[0]["suites"]["paced"]
+    assert kept["figures"]["chat"]["cpu"].keys() == IMPLEMENTATIONS.keys() - {"litellm"}
+    assert kept["commit"] == runner.commit()
+    assert written[0]["refused"] == {"litellm": "pip cannot install litellm"}
+    assert "burst: OSError: no server" in capsys.readouterr().out
+
+
+def test_the_rest_is_what_a_commit_has_no_figures_of():
+    found = measured("burst", gemini={})
+    found["suites"]["burst"]["commit"] = "1a2b3c4d"
+    assert runner.rest(["burst", "paced"], found, "1a2b3c4d") == ["paced"]
+    assert runner.rest(["burst", "paced"], found, "5e6f7a8b") == ["burst", "paced"]
+
+
+def test_suites_of_two_runs_each_say_which():
+    found = measured("burst", gemini={LIMIT: [1e-6]})
+    found["suites"]["burst"]["commit"] = "1a2b3c4d"
+    text = "<!-- measured: run -->\n<!-- end -->\n<!-- measured: figures -->\n<!-- end -->\n"
+    one = page.written(text, found)
+    assert "Measured on 2026-11-23 at 1a2b3c4d with Python" in one
+    assert one.count("Measured on") == 1
+    found["suites"]["paced"] = {**found["suites"]["burst"], "commit": "5e6f7a8b"}
+    both = page.written(text, found)
+    assert "in parts, on 2026-11-23 at 1a2b3c4d and 2026-11-23 at 5e6f7a8b, as each" in both
+    assert "as fast as it is read. Measured on 2026-11-23 at 1a2b3c4d." in both
+
+
 @pytest.mark.parametrize("wire", bodies.WIRES)
 def test_packets_are_the_stream_cut_anywhere(wire):
     events = bodies.events(wire, 40)
@@ -225,6 +324,7 @@ COMMANDS = {
     "1kb": {"do": "ask", "model": "answer-1kb", "times": 2},
     "5mb": {"do": "ask", "model": "answer-5mb"},
     "history": {"do": "converse", "turns": 30},
+    "again": {"do": "again", "turns": 30, "times": 2},
     "timed": {"do": "streams", "model": "timed-3-1", "times": 2},
 }
 
@@ -240,6 +340,8 @@ def counted(name: str, base_url: str) -> dict[tuple[str, str], tuple[int, int]]:
         for wire in bodies.WIRES:
             for command, given in COMMANDS.items():
                 run = Run(adapter, {**given, "wire": wire})
+                if given["do"] == "again":
+                    await run.in_loop()
                 await run.in_loop()
                 found[wire, command] = run.chunks, run.chars
         await adapter.close()
@@ -252,6 +354,8 @@ def counted(name: str, base_url: str) -> dict[tuple[str, str], tuple[int, int]]:
         for command, given in COMMANDS.items():
             if command != "timed":
                 run = Run(adapter, {**given, "wire": wire})
+                if given["do"] == "again":
+                    run.in_thread()
                 run.in_thread()
                 found[wire, command] = run.chunks, run.chars
     adapter.close()
@@ -267,6 +371,7 @@ def test_the_limit_reads_all_that_the_server_plays(of_the_limit):
     chars = {key: chars for key, (_, chars) in of_the_limit.items()}
     assert chars["messages", "5mb"] == chars["chat", "5mb"] == bodies.IMAGE_BYTES * 4 // 3
     assert {chars[wire, "history"] for wire in bodies.WIRES} == {31}
+    assert {chars[wire, "again"] for wire in bodies.WIRES} == {33 + 35}
     text = [json.loads(each) for each in bodies.payloads("messages", 20)]
     said = [each["delta"]["text"] for each in text if each["type"] == "content_block_delta"]
     assert of_the_limit["messages", "burst"] == (20, len("".join(said)))
@@ -310,6 +415,15 @@ def test_each_part_does_the_same_work(suite, client):
     assert all(amount > 0 for amount in found.values())
 
 
+def test_a_part_that_did_other_work_has_no_figure(monkeypatch):
+    amounts = {"raw": 7, "wire": 6, "wire-neutral": 7}
+    monkeypatch.setattr(Part, "_run", lambda _, part, __: {"gemini": (1e-6, amounts[part])})
+    report = Report()
+    found = Part("echo").run(list(amounts), 1, report)
+    assert found == {"gemini": {"cpu": {"raw": [1e-6], "wire-neutral": [1e-6]}}}
+    assert report.failed == ["echo, wire, gemini: 6, not 7"]
+
+
 def test_each_case_is_timed_after_one_run_that_is_not():
     runs = []
 
@@ -334,3 +448,19 @@ def test_each_program_answers_all_rows(program, base_url, tmp_path):
     assert sorted(line["row"] for line in answers) == list(range(1, 41))
     assert len({line["text"] for line in answers}) == 1
     assert bulk.answered(to) == 40
+
+
+@pytest.mark.parametrize("name", ["wire-neutral", "wire-neutral-threads"])
+def test_an_agent_makes_the_two_calls_that_it_is_compared_with(name, base_url, in_this_environment):
+    worker = Worker(IMPLEMENTATIONS[name], base_url)
+    try:
+        worker.answer()
+        found = {
+            (wire, do): worker.told({"do": do, "wire": wire, "times": 2}).get("chars")
+            for wire in bodies.WIRES
+            for do in ("calls", "agent")
+        }
+    finally:
+        worker.stop()
+    said = json.loads(bodies.answer_1kb("chat"))["choices"][0]["message"]["content"]
+    assert found == dict.fromkeys(found, 2 * len(said))

@@ -4,7 +4,8 @@ Each has a class with these methods; those for threads are plain functions:
 
 - `stream(wire, model, got)` calls `got` with the text of each chunk, empty for one without text.
 - `ask(wire, model)` returns the characters of a whole answer.
-- `converse(wire, turns)` builds a history, sends it and returns the characters of the answer.
+- `built(wire, turns)` returns turns as messages of the client; it is a plain function.
+- `tell(wire, messages)` sends a conversation and returns the characters of the answer.
 - `close()`.
 - `client(wire)`, if it makes a client of each wire when it is used.
 

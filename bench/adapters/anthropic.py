@@ -28,8 +28,11 @@ class Sdk:
         messages = [{"role": "user", "content": "Hi"}]
         return await self._whole(model, messages)
 
-    async def converse(self, _: str, turns: list[Turn]) -> int:
-        return await self._whole("answer-turns", [_message(kind, value) for kind, value in turns])
+    def built(self, _: str, turns: list[Turn]) -> list[dict[str, Any]]:
+        return [_message(kind, value) for kind, value in turns]
+
+    async def tell(self, _: str, messages: list[dict[str, Any]]) -> int:
+        return await self._whole("answer-turns", messages)
 
     async def _whole(self, model: str, messages: list[dict[str, Any]]) -> int:
         answer = await self._create(model=model, max_tokens=99, messages=messages)

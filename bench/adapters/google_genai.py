@@ -28,9 +28,11 @@ class Sdk:
         answer = await self._models.generate_content(model=model, contents="Hi")
         return _size_of(answer)
 
-    async def converse(self, _: str, turns: list[Turn]) -> int:
-        contents = [_content(kind, value) for kind, value in turns]
-        answer = await self._models.generate_content(model="answer-turns", contents=contents)
+    def built(self, _: str, turns: list[Turn]) -> list[types.Content]:
+        return [_content(kind, value) for kind, value in turns]
+
+    async def tell(self, _: str, messages: list[types.Content]) -> int:
+        answer = await self._models.generate_content(model="answer-turns", contents=messages)
         return _size_of(answer)
 
     async def close(self) -> None:

@@ -1,4 +1,7 @@
-"""httpx with httpx-sse, and the structs of `bench.plain`: what a careful user writes by hand."""
+"""httpx with the structs of `bench.plain`: what a careful user writes by hand.
+
+`Httpx` reads streams with httpx-sse, `Lines` with the loop over lines that needs no other library.
+"""
 
 from __future__ import annotations
 
@@ -35,9 +38,12 @@ class Httpx:
     async def ask(self, wire: str, model: str) -> int:
         return await self._whole(wire, *plain.target(wire, model, stream=False))
 
-    async def converse(self, wire: str, turns: list[Turn]) -> int:
+    def built(self, wire: str, turns: list[Turn]) -> list[Any]:
+        return plain.built(wire, turns)
+
+    async def tell(self, wire: str, messages: list[Any]) -> int:
         path, _ = plain.target(wire, "answer-turns", stream=False)
-        return await self._whole(wire, path, plain.history(wire, "answer-turns", turns))
+        return await self._whole(wire, path, plain.history(wire, "answer-turns", messages))
 
     async def _whole(self, wire: str, path: str, body: bytes) -> int:
         response = await self._client.post(path, content=body)
@@ -45,3 +51,13 @@ class Httpx:
 
     async def close(self) -> None:
         await self._client.aclose()
+
+
+class Lines(Httpx):
+    async def stream(self, wire: str, model: str, got: Callable[[str], None]) -> None:
+        path, body = plain.target(wire, model, stream=True)
+        decode = plain.DECODERS[wire].decode
+        async with self._client.stream("POST", path, content=body) as response:
+            async for line in response.aiter_lines():
+                if line.startswith("data: ") and line != "data: [DONE]":
+                    got(plain.text_of(wire, decode(line[6:])))

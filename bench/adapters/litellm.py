@@ -46,8 +46,11 @@ class Sdk:
     async def ask(self, wire: str, model: str) -> int:
         return _size_of(await self._complete(wire, model, [{"role": "user", "content": "Hi"}]))
 
-    async def converse(self, wire: str, turns: list[Turn]) -> int:
-        return _size_of(await self._complete(wire, "answer-turns", chat_messages(turns)))
+    def built(self, _: str, turns: list[Turn]) -> list[dict[str, Any]]:
+        return chat_messages(turns)
+
+    async def tell(self, wire: str, messages: list[dict[str, Any]]) -> int:
+        return _size_of(await self._complete(wire, "answer-turns", messages))
 
     async def close(self) -> None:
         pass

@@ -28,8 +28,10 @@ class Sdk:
         answer = await self._create(model=model, messages=messages)
         return len(answer.choices[0].message.content)
 
-    async def converse(self, _: str, turns: list[Turn]) -> int:
-        messages = chat_messages(turns)
+    def built(self, _: str, turns: list[Turn]) -> list[dict[str, Any]]:
+        return chat_messages(turns)
+
+    async def tell(self, _: str, messages: list[dict[str, Any]]) -> int:
         answer = await self._create(model="answer-turns", messages=messages)
         return len(answer.choices[0].message.content)
 

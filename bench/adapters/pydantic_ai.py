@@ -57,8 +57,10 @@ class Sdk:
         asked: list[ModelMessage] = [ModelRequest.user_text_prompt("Hi")]
         return _size_of(await model_request(self._model(wire, model), asked))
 
-    async def converse(self, wire: str, turns: list[Turn]) -> int:
-        messages = [_message(kind, value) for kind, value in turns]
+    def built(self, _: str, turns: list[Turn]) -> list[ModelMessage]:
+        return [_message(kind, value) for kind, value in turns]
+
+    async def tell(self, wire: str, messages: list[ModelMessage]) -> int:
         return _size_of(await model_request(self._model(wire, "answer-turns"), messages))
 
     async def close(self) -> None:

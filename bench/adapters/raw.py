@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 from urllib.parse import urlsplit
 
 from bench import plain
@@ -112,9 +113,12 @@ class Raw:
     async def ask(self, wire: str, model: str) -> int:
         return await self._whole(wire, *plain.target(wire, model, stream=False))
 
-    async def converse(self, wire: str, turns: list[Turn]) -> int:
+    def built(self, wire: str, turns: list[Turn]) -> list[Any]:
+        return plain.built(wire, turns)
+
+    async def tell(self, wire: str, messages: list[Any]) -> int:
         path, _ = plain.target(wire, "answer-turns", stream=False)
-        return await self._whole(wire, path, plain.history(wire, "answer-turns", turns))
+        return await self._whole(wire, path, plain.history(wire, "answer-turns", messages))
 
     async def _whole(self, wire: str, path: str, body: bytes) -> int:
         connection = await self._connection()

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bench.adapters.wire_raw import connections
+from bench.bodies import MARK, TOOL, Turn
 from bench.bodies import WIRES as WIRES
-from bench.bodies import Turn
 from wire import (
+    Agent,
     AsyncChat,
     Chat,
+    LLMAgent,
     Media,
     Message,
     Reply,
     Text,
     TextDelta,
+    Tool,
     ToolCall,
     ToolCallDelta,
     ToolResult,
+    tool,
 )
 
 PROVIDERS = {
@@ -38,10 +42,6 @@ def _size_of(reply: Reply) -> int:
     return len(reply.text) + sum(len(image.data or b"") * 4 // 3 for image in images)
 
 
-def _messages(turns: list[Turn]) -> list[Message]:
-    return [_message(kind, value) for kind, value in turns]
-
-
 def _message(kind: str, value: object) -> Message:
     if kind == "call":
         identity, name, arguments = value
@@ -49,6 +49,25 @@ def _message(kind: str, value: object) -> Message:
     if kind == "result":
         return Message("tool", (ToolResult(*value),))
     return Message("assistant" if kind == "model" else "user", (Text(value),))
+
+
+def read_log(path: str) -> str:
+    """Read a log."""
+    return f"{MARK} {path}"
+
+
+async def read_log_async(path: str) -> str:
+    """Read a log."""
+    return f"{MARK} {path}"
+
+
+TOOLS: dict[bool, Tool] = {False: tool(read_log), True: tool(read_log_async, name=TOOL)}
+"""Whether it is for asyncio -> the tool of an agent's step."""
+
+
+def _second(first: Reply, result: str) -> list[Message]:
+    """The conversation of the second request of a step."""
+    return [Message.user("Hi"), first.message, Message.tool_result(first.tool_calls[0], result)]
 
 
 def chat(wire: str, model: str) -> Chat:
@@ -62,6 +81,7 @@ class Asyncio:
     def __init__(self, base_url: str, http: str) -> None:
         self._base_url, self._http = base_url, http
         self._chats: dict[tuple[str, str], AsyncChat] = {}
+        self._agents: dict[str, LLMAgent] = {}
 
     def client(self, wire: str, model: str = "answer-1kb") -> AsyncChat:
         """Made on first use, for each model."""
@@ -81,9 +101,25 @@ class Asyncio:
     async def ask(self, wire: str, model: str) -> int:
         return _size_of(await self.client(wire, model).ask("Hi"))
 
-    async def converse(self, wire: str, turns: list[Turn]) -> int:
-        chat = self.client(wire, "answer-turns")
-        return _size_of(await chat.ask(messages=_messages(turns)))
+    def built(self, _: str, turns: list[Turn]) -> list[Message]:
+        return [_message(kind, value) for kind, value in turns]
+
+    async def tell(self, wire: str, messages: list[Message]) -> int:
+        return _size_of(await self.client(wire, "answer-turns").ask(messages=messages))
+
+    async def calls(self, wire: str) -> int:
+        """The two requests of an agent's step, without an agent."""
+        chat, tools = self.client(wire, "answer-tool"), [TOOLS[True]]
+        first = await chat.ask("Hi", tools=tools)
+        result = await read_log_async(**first.tool_calls[0].arguments)
+        return _size_of(await chat.ask(messages=_second(first, result), tools=tools))
+
+    async def agent(self, wire: str) -> int:
+        """A step of an agent with a tool; made on first use, and begun anew."""
+        if wire not in self._agents:
+            self._agents[wire] = LLMAgent(self.client(wire, "answer-tool"), tools=[TOOLS[True]])
+        self._agents[wire].reset()
+        return len((await self._agents[wire].run("Hi")).text)
 
     async def close(self) -> None:
         for chat in self._chats.values():
@@ -96,6 +132,7 @@ class Threads:
     def __init__(self, base_url: str, http: str) -> None:
         self._base_url, self._http = base_url, http
         self._chats: dict[tuple[str, str], Chat] = {}
+        self._agents: dict[str, Agent] = {}
 
     def client(self, wire: str, model: str = "answer-1kb") -> Chat:
         """Made on first use, for each model."""
@@ -114,9 +151,25 @@ class Threads:
     def ask(self, wire: str, model: str) -> int:
         return _size_of(self.client(wire, model).ask("Hi"))
 
-    def converse(self, wire: str, turns: list[Turn]) -> int:
-        chat = self.client(wire, "answer-turns")
-        return _size_of(chat.ask(messages=_messages(turns)))
+    def built(self, _: str, turns: list[Turn]) -> list[Message]:
+        return [_message(kind, value) for kind, value in turns]
+
+    def tell(self, wire: str, messages: list[Message]) -> int:
+        return _size_of(self.client(wire, "answer-turns").ask(messages=messages))
+
+    def calls(self, wire: str) -> int:
+        """The two requests of an agent's step, without an agent."""
+        chat, tools = self.client(wire, "answer-tool"), [TOOLS[False]]
+        first = chat.ask("Hi", tools=tools)
+        result = read_log(**first.tool_calls[0].arguments)
+        return _size_of(chat.ask(messages=_second(first, result), tools=tools))
+
+    def agent(self, wire: str) -> int:
+        """A step of an agent with a tool; made on first use, and begun anew."""
+        if wire not in self._agents:
+            self._agents[wire] = Agent(self.client(wire, "answer-tool"), tools=[TOOLS[False]])
+        self._agents[wire].reset()
+        return len(self._agents[wire].run("Hi").text)
 
     def close(self) -> None:
         for chat in self._chats.values():

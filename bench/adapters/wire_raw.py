@@ -85,23 +85,35 @@ def echo(wire: str, answers: list[Any]) -> bytes:
     ).body
 
 
-def _history(wire: str, turns: list[Turn]) -> Any:
+def _built(wire: str, turns: list[Turn]) -> list[Any]:
+    if wire == "gemini":
+        from wire import gemini
+
+        return [_content(gemini, kind, value) for kind, value in turns]
+    if wire == "chat":
+        from wire import openai
+
+        return [_chat_message(openai, kind, value) for kind, value in turns]
+    from wire import anthropic
+
+    return [_message(anthropic, kind, value) for kind, value in turns]
+
+
+def _history(wire: str, messages: list[Any]) -> Any:
     model = "answer-turns"
     if wire == "gemini":
         from wire import gemini
 
-        contents = [_content(gemini, kind, value) for kind, value in turns]
-        return gemini.generate_content(model, gemini.GenerateContentRequest(contents=contents))
+        return gemini.generate_content(model, gemini.GenerateContentRequest(contents=messages))
     if wire == "chat":
         from wire import openai
 
-        told = [_chat_message(openai, kind, value) for kind, value in turns]
-        return openai.chat_completions(openai.ChatCompletionRequest(model=model, messages=told))
+        asked = openai.ChatCompletionRequest(model=model, messages=messages)
+        return openai.chat_completions(asked)
     from wire import anthropic
 
-    said = [_message(anthropic, kind, value) for kind, value in turns]
     return anthropic.create_message(
-        anthropic.MessageRequest(model=model, max_tokens=99, messages=said)
+        anthropic.MessageRequest(model=model, max_tokens=99, messages=messages)
     )
 
 
@@ -189,8 +201,11 @@ class Asyncio:
     async def ask(self, wire: str, model: str) -> int:
         return _size_of(wire, await self.client(wire).send(call(wire, model)))
 
-    async def converse(self, wire: str, turns: list[Turn]) -> int:
-        return _size_of(wire, await self.client(wire).send(_history(wire, turns)))
+    def built(self, wire: str, turns: list[Turn]) -> list[Any]:
+        return _built(wire, turns)
+
+    async def tell(self, wire: str, messages: list[Any]) -> int:
+        return _size_of(wire, await self.client(wire).send(_history(wire, messages)))
 
     async def close(self) -> None:
         for client in self._clients.values():
@@ -221,8 +236,11 @@ class Threads:
     def ask(self, wire: str, model: str) -> int:
         return _size_of(wire, self.client(wire).send(call(wire, model)))
 
-    def converse(self, wire: str, turns: list[Turn]) -> int:
-        return _size_of(wire, self.client(wire).send(_history(wire, turns)))
+    def built(self, wire: str, turns: list[Turn]) -> list[Any]:
+        return _built(wire, turns)
+
+    def tell(self, wire: str, messages: list[Any]) -> int:
+        return _size_of(wire, self.client(wire).send(_history(wire, messages)))
 
     def close(self) -> None:
         for client in self._clients.values():
