@@ -29,7 +29,7 @@ class Bar:
 
     @property
     def colour(self) -> str:
-        """Blue for `wire`, green for its direct transport, grey for the others."""
+        """Blue for `wire`, green for it with the extra `[fast]`, grey for the others."""
         if not self.label.startswith("wire"):
             return _COLOURS["other"]
         return _COLOURS["fast" if self.label.endswith("-fast") else "wire"]

@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[1]
 ENVIRONMENTS = ROOT / ".venv-bench"
 
 REQUIREMENTS = {
+    "bare": ["-e", str(ROOT)],
     "wire": ["-e", f"{ROOT}[fast]", "httpx-sse==0.4.3"],
     "dask": ["-e", f"{ROOT}[fast,dask]"],
     "google-genai": ["google-genai==3.6.1"],
@@ -22,7 +23,7 @@ REQUIREMENTS = {
     "pydantic-ai": ["pydantic-ai-slim[google,openai,anthropic]==2.68.0"],
 }
 """Name of an environment to what pip installs there."""
-OWN = ("wire", "dask")
+OWN = ("bare", "wire", "dask")
 """Environments with this library."""
 
 LIMIT = "raw"
@@ -60,16 +61,21 @@ class Implementation:
 
 
 def _wires() -> list[Implementation]:
+    """As it is installed, with the connections of httpx, and with the extra `[fast]`."""
     return [
         Implementation(
-            name=f"wire{door}{threads}{fast}",
+            name=f"wire{door}{threads}{variant}",
             about=f"`{client}`, `http={http!r}`",
-            environment="wire",
+            environment=environment,
             module=module,
             kind=kind,
             http=http,
         )
-        for http, fast in (("httpx", ""), ("direct", "-fast"))
+        for http, variant, environment in (
+            ("auto", "", "bare"),
+            ("httpx", "-httpx", "wire"),
+            ("direct", "-fast", "wire"),
+        )
         for kind, threads in (("Asyncio", ""), ("Threads", "-threads"))
         for door, module, client in (
             ("", "wire_raw", "AsyncClient" if kind == "Asyncio" else "Client"),
