@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
-import inspect
+import importlib
 import json
 import pickle
+import pkgutil
 import types as python_types
 import typing
 from typing import Any
@@ -46,7 +47,7 @@ from wire.core.memory import WireStruct, encode
 STRUCTS = sorted(
     {
         value
-        for value in vars(types).values()
+        for value in (getattr(types, name) for name in types.__all__)
         if isinstance(value, type) and issubclass(value, AnthropicStruct)
     }
     - {AnthropicStruct},
@@ -80,9 +81,8 @@ def plain(cls: type[AnthropicStruct]) -> dict[str, Any]:
 
 def test_all_is_exported_and_nothing_is_missing():
     modules = [
-        value
-        for value in vars(types).values()
-        if inspect.ismodule(value) and value.__name__.startswith(types.__name__)
+        importlib.import_module(f"{types.__name__}.{each.name}")
+        for each in pkgutil.iter_modules(types.__path__)
     ]
     defined = {
         name

@@ -12,6 +12,7 @@ from wire import Media, Message, Tool, ToolCall, ToolResult, errors, notes
 from wire.neutral.messages import Reply, Text, Thought
 from wire.neutral.request import Output, Request, ServerTool
 from wire.ollama import call, parse_message, render_request, stream_call
+from wire.ollama.replies import call_of
 
 HI = Message.user("Hi")
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -239,3 +240,32 @@ def test_a_thought_of_this_wire_alone_is_sent():
     sent = call(Request(messages=(HI, Message("assistant", (thought, Text("A"))), HI)), MODEL)
     assert "thinking" not in json.loads(sent.body)["messages"][1]
     assert [each.path for each in notes(sent)] == ["messages[1].parts[0]"]
+
+
+def test_a_cut_call_goes_back_in_an_object():
+    """Its arguments are a text, which the server refuses; the conversation goes on."""
+    cut = {"function": {"name": "tide", "arguments": '{"port": "Br'}}
+    whole = {"function": {"name": "tide", "arguments": {"port": "Brest"}}}
+    message = {"role": "assistant", "content": "", "thinking": "Hm.", "tool_calls": [whole, cut]}
+    reply = received(
+        json.dumps({"message": message, "done": True, "done_reason": "length"}).encode()
+    )
+    assert [each.arguments for each in reply.tool_calls] == [{"port": "Brest"}, None]
+    results = [ToolResult(each.id, each.name, "05:12") for each in reply.tool_calls]
+    messages = (HI, reply.message, Message.tool_response(results))
+    sent = call(Request(messages=messages, tools=(TIDE,)), MODEL)
+    _, back, *_ = json.loads(sent.body)["messages"]
+    assert [each["function"]["arguments"] for each in back["tool_calls"]] == [
+        {"port": "Brest"},
+        {"invalid_json": '{"port": "Br'},
+    ]
+    assert back["thinking"] == "Hm."
+    assert "wrapped: the arguments of the call of tide are not a JSON object" in {
+        each.message for each in notes(sent)
+    }
+
+
+def test_a_cut_call_is_served_as_an_object():
+    """Clients of Ollama read the arguments as an object."""
+    call = ToolCall(name="tide", arguments=None, text='{"port": "Br')
+    assert call_of(0, call)["function"]["arguments"] == {"invalid_json": '{"port": "Br'}

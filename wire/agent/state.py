@@ -243,10 +243,11 @@ class AgentState(Foreign):
 
         return total_of(reply.cost for reply in self._replies())
 
-    def _replies(self) -> Iterator[Reply]:
-        yield from self._earlier
-        if self.last_run is not None:
-            yield from (step.reply for step in self.last_run.result.steps)
+    def _replies(self) -> list[Reply]:
+        return self._earlier + self._of_last_run()
+
+    def _of_last_run(self) -> list[Reply]:
+        return [] if self.last_run is None else [each.reply for each in self.last_run.result.steps]
 
     @property
     def history_manager(self) -> HistoryManager:
@@ -370,7 +371,7 @@ class AgentState(Foreign):
         if self._long is not None:
             state = self._long.begun(state)
         self._in_history = state.messages
-        self._earlier = list(self._replies())
+        self._earlier += self._of_last_run()
         self.last_run = Steps(
             state,
             self.tools,

@@ -18,6 +18,7 @@ from wire.neutral.messages import (
     Text,
     Thought,
     ToolCall,
+    ToolResult,
 )
 from wire.neutral.request import Request, Tool
 
@@ -50,7 +51,7 @@ def estimate_tokens(message: Message) -> int:
             ascii_only = len(text) if text.isascii() else len(text.encode("ascii", "ignore"))
             plain += ascii_only
             other += len(text) - ascii_only
-        media += isinstance(part, Media) + len(getattr(part, "media", ()))
+        media += len(part.media) if isinstance(part, ToolResult) else isinstance(part, Media)
     # Non-ASCII is rounded up: a single such character costs at least one token.
     return plain // 4 - (-2 * other // 3) + media * MEDIA_TOKENS
 

@@ -140,6 +140,8 @@ def _unsupported(path: str, problem: str, remedy: str = "") -> RuleError:
 def _assistant(message: Message, path: str, notes: list[Note]) -> Iterator[WireMessage]:
     """Yield a message of the assistant, with its received bytes if it is unchanged."""
     source = _source(message.origin, path, notes)
+    if any(call.arguments is None for call in message.tool_calls):
+        source = None  # its bytes have a text where the server demands an object (L11)
     if source is not None and _matches(source, message.parts):
         yield source if source.role == "assistant" else _with_role(source)
         return

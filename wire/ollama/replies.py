@@ -129,10 +129,7 @@ def _images(reply: Reply, received: ReceivedRequest | None) -> list[str]:
 
 def call_of(index: int, call: ToolCall) -> dict[str, Any]:
     """Return a call as an item of `tool_calls`."""
-    given: Any = argument_object(call)
-    if call.arguments is None:
-        given = call.text
-    function = {"index": index, "name": call.name, "arguments": given}
+    function = {"index": index, "name": call.name, "arguments": argument_object(call)}
     return {"id": call.id, "function": function}
 
 

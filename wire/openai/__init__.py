@@ -24,8 +24,9 @@ _NAMES = {
     "wire.openai.chat.reader": "parse_completion",
     "wire.openai.chat.rendering": "call render_request stream_call",
     "wire.openai.chat.replies": "render_reply ReplyWriter",
+    "wire.openai.chat.results": "tool_message",
     "wire.openai.chat.rules": "check",
-    "wire.openai.chat.turns": "messages tool_message Turn",
+    "wire.openai.chat.turns": "messages Turn",
     "wire.openai.common.audio": """
         speech stream_speech stream_transcriptions transcriptions translations
     """,

@@ -81,7 +81,7 @@ def walk() -> Walk:
 
 STRUCTS = {
     value
-    for value in vars(types).values()
+    for value in (getattr(types, name) for name in types.__all__)
     if isinstance(value, type) and issubclass(value, OpenAIStruct)
 } - {OpenAIStruct}
 

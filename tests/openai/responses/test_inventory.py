@@ -54,7 +54,7 @@ def walk() -> Walk:
 
 STRUCTS = {
     value
-    for value in vars(types).values()
+    for value in (getattr(types, name) for name in types.__all__)
     if isinstance(value, type) and issubclass(value, OpenAIStruct)
 } - {OpenAIStruct}
 SDK_ONLY: dict[str, list[str]] = inventory("openai.responses")["sdk_only"]

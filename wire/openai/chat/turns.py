@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -19,7 +19,7 @@ from wire.core.bodies import texts_only
 from wire.core.decoders import decoder
 from wire.core.errors import HistoryError, RuleError, Violation
 from wire.core.facts import facts_of
-from wire.core.json_values import checked, json_text
+from wire.core.json_values import checked
 from wire.core.lenient import decoded, portable
 from wire.core.memory import Note, Noted, encode, raw_of
 from wire.neutral.ids import LegalIds, made_id
@@ -27,9 +27,6 @@ from wire.openai.chat.tool_calls import present
 from wire.openai.chat.types import ChatCompletion, Choice, ContentPart, Message, ToolCall
 from wire.openai.common.arguments import as_object
 from wire.openai.common.dialect import PLAIN, Dialect
-
-if TYPE_CHECKING:
-    from wire.neutral import messages as chat
 
 Turn: TypeAlias = "str | Message | Choice | ChatCompletion | Sequence[Turn]"
 
@@ -118,33 +115,6 @@ def arranged(flat: Sequence[Message], dialect: Dialect) -> Noted[Message]:
             for n, each in enumerate(unclaimed)
         ]
     return Noted(rendered, notes)
-
-
-@checked_arguments()
-def tool_message(
-    call: ToolCall | chat.ToolCall, result: Any = None, *, error: str | None = None
-) -> Message:
-    """Build the message with the result of one call.
-
-    A text is sent unchanged, any other value as JSON, and `error` as `{"error": text}`.
-
-    >>> tool_message(ToolCall(id="call_1"), {"sky": "hellgrün"})
-    Message(role='tool', content='{"sky":"hellgrün"}', tool_call_id='call_1')
-
-    Raises `RuleError` if `call` is not a call, or if JSON cannot encode the result.
-    """
-    from wire.neutral import messages as chat  # the types and rules do without
-
-    if not isinstance(call, ToolCall | chat.ToolCall):
-        raise RuleError(
-            violations=[
-                Violation("tool_message", f"expected a ToolCall, not {type(call).__name__}")
-            ]
-        )
-    result = {"error": error} if error is not None else result
-    text = json_text(result, "tool_message.content")
-    content = result if isinstance(result, str) else text
-    return Message(role="tool", content=content, tool_call_id=present(call.id))
 
 
 # --- turns and pairs ------------------------------------------------------------------------------
