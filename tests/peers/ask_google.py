@@ -62,6 +62,8 @@ class Chats(Session):
         usage, candidate = last.usage_metadata, (last.candidates or [None])[0]
         counts = (usage and usage.prompt_token_count, usage and usage.candidates_token_count)
         stop = candidate and candidate.finish_reason and candidate.finish_reason.value
+        if last.prompt_feedback and last.prompt_feedback.block_reason:
+            stop = last.prompt_feedback.block_reason.value
         return Answer(self.text, stop, counts, calls)
 
     def results(self, pairs: list[tuple[Call, str]]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import litellm
@@ -48,6 +47,8 @@ class Completions(Session):
             "max_tokens": self.task["max_tokens"],
             "num_retries": 2,  # off unless it is asked for
         }
+        if self.task["search"]:
+            tools.append({"type": "web_search_20250305", "name": "web_search"})
         if tools:
             given["tools"] = tools
         if self.task["thoughts"] and self.task["wire"] != "openai":
@@ -65,7 +66,7 @@ class Completions(Session):
         choice, usage = completion.choices[0], completion.get("usage")
         self.messages.append(choice.message)
         calls = [
-            Call(each.id, each.function.name, json.loads(each.function.arguments))
+            Call(each.id, each.function.name, each.function.arguments)
             for each in choice.message.tool_calls or ()
         ]
         counts = (usage and usage.prompt_tokens, usage and usage.completion_tokens)

@@ -254,6 +254,17 @@ def case_of(**expect: Any) -> Case:
             Report(error=Failed(message="even")),
             'expected an error with "odd", not "even"',
         ),
+        (
+            {"error": None, "words": ["limit"], "stop": ["length"]},
+            Report(error=Failed("E", "odd")),
+            'expected an error with one of ["limit"], not "E: odd"',
+        ),
+        ({"error": None, "words": ["limit"]}, Report(error=Failed("TokenLimitError")), None),
+        (
+            {"error": None, "words": ["limit"], "stop": ["length"]},
+            Report(stop="stop"),
+            'expected one of the stops ["length"], not "stop"',
+        ),
         ({"text": "a"}, Report(text="b"), 'expected the text "a", not "b"'),
         ({"stop": ["a"]}, Report(stop="b"), 'expected one of the stops ["a"], not "b"'),
         ({"calls": []}, Report(), None),

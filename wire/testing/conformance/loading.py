@@ -34,6 +34,7 @@ Aspect = Literal[
     "retries right",
     "keys masked",
     "stops told",
+    "pauses continued",
     "usage told",
 ]
 """What a case is about."""
@@ -67,6 +68,8 @@ class Task(_Row, frozen=True):
     """Whether the client asks the model to think, and for what it thought."""
     max_tokens: int = 2000
     tools: list[Tool] = []
+    search: bool = False
+    """Whether the model may search the web, by a tool that the server runs."""
     show: bool = False
     """Whether the client reports what a log would show of its error, or else of itself."""
 
@@ -116,12 +119,16 @@ class Expectation(_Row, frozen=True):
     waits: list[float] = []
     """The least seconds between a request and the next one."""
     sent: list[Sent] = []
-    error: bool = False
-    """Whether the client reports an error."""
+    error: bool | None = False
+    """Whether the client reports an error. With `null` both are right: an error that has one of
+    `words`, or an answer with one of `stop`.
+    """
     status: int | None = None
     """The status that the error names."""
     says: str | None = None
     """A text that the error contains: words of the server."""
+    words: list[str] = []
+    """Words in small letters, of which the error has one in its type or message."""
     text: str | None = None
     """The text of the last answer."""
     calls: list[Call] | None = None
