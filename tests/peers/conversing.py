@@ -69,6 +69,8 @@ def main(package: str, sessions: Mapping[str, Callable[[dict[str, Any]], Session
         answer = _run(session, task, calls)
     except Exception as error:
         status = getattr(error, "status_code", None) or getattr(error, "code", None)
+        if isinstance(answer := getattr(error, "response", None), dict):  # of botocore
+            status = answer.get("ResponseMetadata", {}).get("HTTPStatusCode")
         report["error"] = {
             "type": type(error).__name__,
             "message": str(error),
