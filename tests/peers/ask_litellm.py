@@ -70,7 +70,10 @@ class Completions(Session):
             for each in choice.message.tool_calls or ()
         ]
         counts = (usage and usage.prompt_tokens, usage and usage.completion_tokens)
-        return Answer(choice.message.content or "", choice.finish_reason, counts, calls)
+        more = choice.message.get("provider_specific_fields") or {}
+        is_paused = more.get("stop_reason") == "pause_turn"  # its own word for it is `length`
+        text = choice.message.content or ""
+        return Answer(text, choice.finish_reason, counts, calls, is_paused)
 
     def results(self, pairs: list[tuple[Call, str]]) -> None:
         self.messages += [

@@ -93,7 +93,7 @@ def _run(session: Session, task: dict[str, Any], calls: list[Call]) -> Answer:
     for turn in task["turns"]:
         session.user(turn)
         while (answer := session.ask()).calls or answer.is_paused:
-            if str(answer.stop).lower() in LIMITS:
+            if str(answer.stop).lower() in LIMITS and not answer.is_paused:
                 break
             if not answer.calls:
                 continue
