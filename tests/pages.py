@@ -1,6 +1,7 @@
-"""The pages that are made of structs and rows: JSON Schema of each wire and of cassettes, the known
-values of enum fields, docs/fields.md, docs/errors.md, docs/cassette-format.md, the tables of
-docs/pipelines.md and docs/guide/security.md, and the lists of structs in docs/api.
+"""The pages that are made of structs and rows: JSON Schema of each wire, of cassettes and of cases
+of conformance, the known values of enum fields, docs/fields.md, docs/errors.md,
+docs/cassette-format.md, the tables of docs/pipelines.md and docs/guide/security.md, and the lists
+of structs in docs/api.
 
 `python -m tests.pages` writes them, a test compares them. Read the diff of a JSON Schema: it is a
 change of what goes over the wire.
@@ -44,6 +45,7 @@ from wire.pipeline.node_types import (
     Attribute,
     NodeType,
 )
+from wire.testing.conformance import loading
 
 ROOT = Path(__file__).parent.parent
 TYPES: dict[str, ModuleType] = {
@@ -101,7 +103,13 @@ def pages() -> dict[str, str]:
         "docs/pipelines.md": pipelines(),
         "docs/cassette-format.md": format_page.page(),
         "schemas/cassette.schema.json": format_page.schema_text(),
+        "schemas/conformance.schema.json": cases_schema(),
     }
+
+
+def cases_schema() -> str:
+    """JSON Schema of a file of cases of `wire conformance`."""
+    return json.dumps(loading.schema(), indent=1, ensure_ascii=False) + "\n"
 
 
 SETTINGS = """# Settings by wire

@@ -31,7 +31,7 @@ CLIENTS = (
     Client(
         "wire",
         "Python",
-        ("openai", "responses", "anthropic", "gemini", "ollama"),
+        ("openai", "responses", "anthropic", "gemini", "interactions", "converse", "ollama"),
         ".venv/bin/python -m wire.testing.conformance.adapter",
         "This library: `Chat`.",
     ),
@@ -41,8 +41,21 @@ CLIENTS = (
     Client(
         "@anthropic-ai/sdk", "JavaScript", ("anthropic",), _NODE.format("anthropic"), _OF_MESSAGES
     ),
-    Client("google-genai", "Python", ("gemini",), _PYTHON.format("google"), _OF_GOOGLE),
+    Client(
+        "google-genai",
+        "Python",
+        ("gemini", "interactions"),
+        _PYTHON.format("google"),
+        f"{_OF_GOOGLE} `interactions.create`, whose pieces the adapter joins.",
+    ),
     Client("@google/genai", "JavaScript", ("gemini",), _NODE.format("google"), _OF_GOOGLE),
+    Client(
+        "boto3",
+        "Python",
+        ("converse",),
+        _PYTHON.format("boto3"),
+        "`converse` and `converse_stream`; the pieces of a stream are joined by the adapter.",
+    ),
     Client("ollama", "Python", ("ollama",), _PYTHON.format("ollama"), _OF_OLLAMA),
     Client("ollama", "JavaScript", ("ollama",), _NODE.format("ollama"), _OF_OLLAMA),
     Client(

@@ -13,6 +13,7 @@ function anthropic(task) {
       const given = { model: task.model, messages, max_tokens: task.max_tokens };
       if (task.thoughts) given.thinking = { type: "enabled", budget_tokens: 1024 };
       if (task.tools.length) given.tools = task.tools.map(({ name, description, parameters }) => ({ name, description, input_schema: parameters }));
+      if (task.search) given.tools = [{ type: "web_search_20250305", name: "web_search" }];
       let message;
       if (task.stream) {
         const stream = session.client.messages.stream(given);
@@ -26,6 +27,7 @@ function anthropic(task) {
       return {
         text: message.content.filter(({ type }) => type === "text").map(({ text }) => text).join(""),
         stop: message.stop_reason,
+        paused: message.stop_reason === "pause_turn",
         usage: { input: input_tokens, output: output_tokens },
         calls: message.content.filter(({ type }) => type === "tool_use").map(({ id, name, input }) => ({ id, name, args: input })),
       };

@@ -35,6 +35,8 @@ class Messages(Session):
                 }
                 for each in self.task["tools"]
             ]
+        if self.task["search"]:
+            given["tools"] = [{"type": "web_search_20250305", "name": "web_search"}]
         if self.task["stream"]:
             with self.client.messages.stream(**given) as stream:
                 for text in stream.text_stream:
@@ -50,7 +52,8 @@ class Messages(Session):
             if each.type == "tool_use"
         ]
         counts = (message.usage.input_tokens, message.usage.output_tokens)
-        return Answer(text, message.stop_reason, counts, calls)
+        stop = message.stop_reason
+        return Answer(text, stop, counts, calls, is_paused=stop == "pause_turn")
 
     def results(self, pairs: list[tuple[Call, str]]) -> None:
         content = [

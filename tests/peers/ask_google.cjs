@@ -34,7 +34,7 @@ function gemini(task) {
       const { promptTokenCount, candidatesTokenCount } = last.usageMetadata ?? {};
       return {
         text: session.text,
-        stop: last.candidates?.[0]?.finishReason ?? null,
+        stop: last.candidates?.[0]?.finishReason ?? last.promptFeedback?.blockReason ?? null,
         usage: { input: promptTokenCount, output: candidatesTokenCount },
         calls: chunks.flatMap((chunk) => chunk.functionCalls ?? []).map(({ id, name, args }) => ({ id, name, args })),
       };

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import litellm
@@ -48,6 +47,8 @@ class Completions(Session):
             "max_tokens": self.task["max_tokens"],
             "num_retries": 2,  # off unless it is asked for
         }
+        if self.task["search"]:
+            tools.append({"type": "web_search_20250305", "name": "web_search"})
         if tools:
             given["tools"] = tools
         if self.task["thoughts"] and self.task["wire"] != "openai":
@@ -65,11 +66,14 @@ class Completions(Session):
         choice, usage = completion.choices[0], completion.get("usage")
         self.messages.append(choice.message)
         calls = [
-            Call(each.id, each.function.name, json.loads(each.function.arguments))
+            Call(each.id, each.function.name, each.function.arguments)
             for each in choice.message.tool_calls or ()
         ]
         counts = (usage and usage.prompt_tokens, usage and usage.completion_tokens)
-        return Answer(choice.message.content or "", choice.finish_reason, counts, calls)
+        more = choice.message.get("provider_specific_fields") or {}
+        is_paused = more.get("stop_reason") == "pause_turn"  # its own word for it is `length`
+        text = choice.message.content or ""
+        return Answer(text, choice.finish_reason, counts, calls, is_paused)
 
     def results(self, pairs: list[tuple[Call, str]]) -> None:
         self.messages += [

@@ -31,7 +31,7 @@ function chat(task) {
       }
       const [{ message, finish_reason }] = completion.choices;
       messages.push(message);
-      const calls = (message.tool_calls ?? []).map(({ id, function: { name, arguments: args } }) => ({ id, name, args: JSON.parse(args) }));
+      const calls = (message.tool_calls ?? []).map(({ id, function: { name, arguments: args } }) => ({ id, name, args }));
       const { prompt_tokens, completion_tokens } = completion.usage ?? {};
       return { text: message.content ?? "", stop: finish_reason, usage: { input: prompt_tokens, output: completion_tokens }, calls };
     },
@@ -66,9 +66,9 @@ function responses(task) {
       const { input_tokens, output_tokens } = response.usage ?? {};
       return {
         text: response.output_text,
-        stop: response.status,
+        stop: response.incomplete_details?.reason ?? response.status,
         usage: { input: input_tokens, output: output_tokens },
-        calls: calls.map(({ call_id, name, arguments: args }) => ({ id: call_id, name, args: JSON.parse(args) })),
+        calls: calls.map(({ call_id, name, arguments: args }) => ({ id: call_id, name, args })),
       };
     },
     results: (pairs) => input.push(...pairs.map(([{ id }, output]) => ({ type: "function_call_output", call_id: id, output }))),

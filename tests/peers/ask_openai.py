@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import openai
@@ -46,7 +45,7 @@ class Chat(_Session):
         choice, usage = completion.choices[0], completion.usage
         self.messages.append(choice.message)
         calls = [
-            Call(each.id, each.function.name, json.loads(each.function.arguments))
+            Call(each.id, each.function.name, each.function.arguments)
             for each in choice.message.tool_calls or ()
         ]
         counts = (usage and usage.prompt_tokens, usage and usage.completion_tokens)
@@ -88,13 +87,14 @@ class Responses(_Session):
             response = self.client.responses.create(**given)
         self.messages += response.output
         calls = [
-            Call(each.call_id, each.name, json.loads(each.arguments))
+            Call(each.call_id, each.name, each.arguments)
             for each in response.output
             if each.type == "function_call"
         ]
         usage = response.usage
         counts = (usage and usage.input_tokens, usage and usage.output_tokens)
-        return Answer(response.output_text, response.status, counts, calls)
+        cut = response.incomplete_details and response.incomplete_details.reason
+        return Answer(response.output_text, cut or response.status, counts, calls)
 
     def results(self, pairs: list[tuple[Call, str]]) -> None:
         self.messages += [

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from conversing import Answer, Call, Session, main
-from pydantic_ai import direct
+from pydantic_ai import WebSearchTool, direct
 from pydantic_ai.messages import (
     ModelRequest,
     PartDeltaEvent,
@@ -77,7 +77,8 @@ class Requests(Session):
                     parameters_json_schema=each["parameters"],
                 )
                 for each in task["tools"]
-            ]
+            ],
+            native_tools=[WebSearchTool()] if task["search"] else [],
         )
         settings: dict[str, Any] = {"max_tokens": task["max_tokens"]}
         if task["thoughts"]:
@@ -112,11 +113,11 @@ class Requests(Session):
             answer = direct.model_request_sync(self.client, self.messages, **self.given)
         self.messages.append(answer)
         calls = [
-            Call(each.tool_call_id, each.tool_name, each.args_as_dict())
-            for each in answer.tool_calls
+            Call(each.tool_call_id, each.tool_name, each.args or {}) for each in answer.tool_calls
         ]
         counts = (answer.usage.input_tokens, answer.usage.output_tokens)
-        return Answer(answer.text or "", answer.finish_reason, counts, calls)
+        is_paused = answer.state == "suspended"
+        return Answer(answer.text or "", answer.finish_reason, counts, calls, is_paused)
 
     def results(self, pairs: list[tuple[Call, str]]) -> None:
         parts = [

@@ -13,6 +13,9 @@ function resultOf(task, { name, args }) {
   return tool.results[args[tool.by]];
 }
 
+// The last call of an answer that ended so may be cut, so none is run.
+const LIMITS = ["length", "max_tokens", "max_output_tokens", "incomplete"];
+
 // `sessions` has a function for each wire that makes `{client, user(text), ask(), results(pairs), text}`; `text` is what was read of the answer in progress.
 async function main(name, sessions) {
   const write = console.log;
@@ -29,9 +32,11 @@ async function main(name, sessions) {
     for (const turn of task.turns) {
       session.user(turn);
       answer = await session.ask();
-      while (answer.calls.length) {
+      while (answer.calls.length || answer.paused) {
+        if (LIMITS.includes(String(answer.stop).toLowerCase())) break;
+        for (const call of answer.calls) if (typeof call.args === "string") call.args = JSON.parse(call.args);
         report.calls.push(...answer.calls.map(({ name, args }) => ({ name, args })));
-        session.results(answer.calls.map((call) => [call, resultOf(task, call)]));
+        if (answer.calls.length) session.results(answer.calls.map((call) => [call, resultOf(task, call)]));
         answer = await session.ask();
       }
     }

@@ -16,6 +16,7 @@ class Call:
     id: str
     name: str
     args: Any
+    """Text is JSON that the client leaves to its user."""
 
 
 @dataclass
@@ -24,6 +25,12 @@ class Answer:
     stop: Any
     usage: tuple[int | None, int | None]
     calls: list[Call] = field(default_factory=list)
+    is_paused: bool = False
+    """Whether the answer goes back as it is, to be continued."""
+
+
+LIMITS = ("length", "max_tokens", "max_output_tokens", "incomplete")
+"""Stops in small letters. The last call of such an answer may be cut, so none is run."""
 
 
 class Session:
@@ -62,6 +69,8 @@ def main(package: str, sessions: Mapping[str, Callable[[dict[str, Any]], Session
         answer = _run(session, task, calls)
     except Exception as error:
         status = getattr(error, "status_code", None) or getattr(error, "code", None)
+        if isinstance(answer := getattr(error, "response", None), dict):  # of botocore
+            status = answer.get("ResponseMetadata", {}).get("HTTPStatusCode")
         report["error"] = {
             "type": type(error).__name__,
             "message": str(error),
@@ -83,7 +92,13 @@ def _run(session: Session, task: dict[str, Any], calls: list[Call]) -> Answer:
     results = {each["name"]: each for each in task["tools"]}
     for turn in task["turns"]:
         session.user(turn)
-        while (answer := session.ask()).calls:
+        while (answer := session.ask()).calls or answer.is_paused:
+            if str(answer.stop).lower() in LIMITS and not answer.is_paused:
+                break
+            if not answer.calls:
+                continue
+            for call in answer.calls:
+                call.args = json.loads(call.args) if isinstance(call.args, str) else call.args
             calls += answer.calls
             session.results(
                 [

@@ -30,6 +30,14 @@ def _options(command: argparse.ArgumentParser) -> None:
         metavar="ID",
         help="run this case alone, or those of a pattern such as 'gemini/*'; may be repeated",
     )
+    command.add_argument(
+        "--cases",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="run the cases of this file, or of the files *.json of this folder, in the place of "
+        "those of this library; may be repeated",
+    )
     command.add_argument("--list", action="store_true", help="print the cases, and run nothing")
     command.add_argument(
         "--timeout",
@@ -46,7 +54,7 @@ def _conformance(chosen: argparse.Namespace) -> int:
     from wire.testing.conformance.loading import chosen as chosen_cases
     from wire.testing.conformance.running import words_of
 
-    rows = chosen_cases(chosen.case)
+    rows = chosen_cases(chosen.case, chosen.cases)
     if chosen.list:
         _list(rows, chosen.json)
         return 0
@@ -54,7 +62,7 @@ def _conformance(chosen: argparse.Namespace) -> int:
         raise ConfigurationError("client: missing; such as 'python adapter.py'")
     words_of(chosen.client)
     verdicts: list[Verdict] = []
-    for each in _verdicts(chosen.client, rows, chosen.timeout):
+    for each in _verdicts(chosen, rows):
         verdicts.append(each)
         if not chosen.json:
             write(f"{each.case:<36} {each.aspect:<24} {each.result}")
@@ -77,11 +85,11 @@ def _conformance(chosen: argparse.Namespace) -> int:
 _RESULTS = ("kept", "failed", "skipped")
 
 
-def _verdicts(client: str, rows: Sequence[tuple[Wire, Case]], timeout: float) -> Iterator[Verdict]:
+def _verdicts(chosen: argparse.Namespace, rows: Sequence[tuple[Wire, Case]]) -> Iterator[Verdict]:
     from wire.testing.conformance.running import run
 
     for wire, case in rows:
-        yield run(client, wire, case, timeout)
+        yield run(chosen.client, wire, case, chosen.timeout, chosen.cases)
 
 
 def _client(verdicts: Sequence[Verdict]) -> str:

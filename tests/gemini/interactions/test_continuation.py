@@ -119,6 +119,16 @@ def part(text: str, **end: Any) -> list[dict[str, Any]]:
 GOES_ON = {"status": "requires_continuation", "continuation_token": "t1"}
 
 
+def test_the_token_of_a_script_gets_its_next_step(door: Door) -> None:
+    def steps() -> Emulator:
+        return Emulator([{"stream": part("Ebb ", **GOES_ON)}, {"stream": part("at noon.")}])
+
+    emulators = [steps(), steps()]
+    for reply, emulator in zip(both(door, emulators, "When?"), emulators, strict=True):
+        assert reply.text == "Ebb at noon."
+        assert [each.get("continuation_token") for each in sent(emulator)] == [None, "t1"]
+
+
 def test_calls_of_all_requests_are_numbered_together() -> None:
     begun = [
         event("interaction.created", interaction=known()),

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any, get_args
 
+import jsonschema_rs
 import pytest
 
 from tests.cli.conftest import Command
@@ -67,8 +68,9 @@ def test_the_paths_of_all_checks_can_be_read() -> None:
 
 
 def test_a_path_that_is_none_is_an_error() -> None:
-    with pytest.raises(ValueError, match=r"'a\.\.b': expected a key or an index at character 1"):
-        values_at({"a": {}}, "a..b")
+    for path in ("a..b", "a[x]", "a[]"):
+        with pytest.raises(ValueError, match=r"': expected a key or an index at character 1"):
+            values_at({}, path)
 
 
 @pytest.mark.parametrize(
@@ -252,6 +254,17 @@ def case_of(**expect: Any) -> Case:
             Report(error=Failed(message="even")),
             'expected an error with "odd", not "even"',
         ),
+        (
+            {"error": None, "words": ["limit"], "stop": ["length"]},
+            Report(error=Failed("E", "odd")),
+            'expected an error with one of ["limit"], not "E: odd"',
+        ),
+        ({"error": None, "words": ["limit"]}, Report(error=Failed("TokenLimitError")), None),
+        (
+            {"error": None, "words": ["limit"], "stop": ["length"]},
+            Report(stop="stop"),
+            'expected one of the stops ["length"], not "stop"',
+        ),
         ({"text": "a"}, Report(text="b"), 'expected the text "a", not "b"'),
         ({"stop": ["a"]}, Report(stop="b"), 'expected one of the stops ["a"], not "b"'),
         ({"calls": []}, Report(), None),
@@ -280,6 +293,112 @@ def test_judging(expect: dict[str, Any], report: Report, problem: str | None) ->
 def test_a_request_that_the_server_refused_is_told() -> None:
     problems = judge(case_of(), [Request({}, 400, "A5")], Report())
     assert problems == ["request 1 was refused with 400 by the rule A5"]
+
+
+# --- files of the user ----------------------------------------------------------------------------
+
+
+def own(folder: Path, name: str = "own.json", **changes: Any) -> Path:
+    """A file with one case of Messages; keys of a change are paths such as `cases.0.id`."""
+    case: Any = {
+        "id": "anthropic/hello",
+        "aspect": "usage told",
+        "about": "The tokens are told.",
+        "task": {"turns": ["Say hello."]},
+        "script": [{"say": "Hello."}],
+        "expect": {"requests": [1, 1], "sent": [{"request": 1, "at": "stream", "equals": [False]}]},
+    }
+    wire, _ = CASES[HELLO]
+    rows = {each: getattr(wire, each) for each in wire.__struct_fields__} | {"cases": [case]}
+    for path, value in changes.items():
+        place: Any = rows
+        *keys, last = (int(each) if each.isdigit() else each for each in path.split("."))
+        for key in keys:
+            place = place[key]
+        place[last] = value
+    file = folder / name
+    file.write_text(json.dumps(rows), "utf-8")
+    return file
+
+
+def test_the_command_runs_the_cases_of_a_file(wire: Command, tmp_path: Path) -> None:
+    file = str(own(tmp_path))
+    assert wire("conformance", "--list", "--cases", file).out.split()[0] == "anthropic/hello"
+    said = wire("conformance", command("right"), "--cases", file)
+    assert (said.status, said.out.split("\n")[-2]) == (0, "fake 1: 1 kept, 0 failed, 0 skipped")
+
+
+def test_a_failure_of_a_file_is_repeated_with_the_file(wire: Command, tmp_path: Path) -> None:
+    own(tmp_path, **{"cases.0.expect.sent.0.equals": [True]})
+    said = wire("conformance", command("right"), "--cases", str(tmp_path))
+    again = said.out.splitlines()[2].strip()
+    words = ["--cases", str(tmp_path), "--case", "anthropic/hello"]
+    assert shlex.split(again) == ["wire", "conformance", command("right"), *words]
+    assert "request 1: stream: expected [true], not [false]" in wire(*shlex.split(again)[1:]).out
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"cases.0.expect.stops": []}, "cases[0].expect: object contains unknown field `stops`"),
+        ({"cases.0.aspect": "nice"}, "cases[0].aspect: invalid enum value 'nice'"),
+        (
+            {"cases.0.expect.sent.0.at": "a..b"},
+            "cases[0].expect.sent[0].at: 'a..b': expected a key or an index at character 1",
+        ),
+        (
+            {"cases.0.expect.sent.0.request": 0},
+            "cases[0].expect.sent[0].request: expected a number from 1, or -1 for the last one",
+        ),
+        (
+            {"cases.0.expect.sent.0.texts": [""]},
+            "cases[0].expect.sent[0]: expected equals or texts, one of them",
+        ),
+        (
+            {"cases.0.expect.requests": [2, 1]},
+            "cases[0].expect.requests: expected the least number, then the most",
+        ),
+        (
+            {"cases.0.script": [{"say": "Hi"}, {"fault": "hail"}]},
+            "cases[0].script[1].fault: 'hail' is unknown; there are ",
+        ),
+        (
+            {"cases.0.script.0": {"strem": []}},
+            "cases[0].script[0]: 'strem' is unknown; there are ",
+        ),
+        ({"cases.0.id": "hello"}, "cases[0].id: expected anthropic/ and a name, not 'hello'"),
+        ({"endpoint": "("}, "endpoint: no regular expression: missing ), "),
+        ({"key": ""}, "key: expected a fake key, by which a leak is seen"),
+        ({"cases": None}, "cases: expected `array`, got `null`"),
+    ],
+)
+def test_a_file_that_is_wrong_is_named_with_the_path(
+    tmp_path: Path, changes: dict[str, Any], problem: str
+) -> None:
+    file = own(tmp_path, **changes)
+    with pytest.raises(ConfigurationError) as caught:
+        chosen((), [str(file)])
+    assert caught.value.message.startswith(f"{file}: {problem}")
+
+
+def test_an_id_of_two_files_and_a_folder_without_files_are_errors(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"no file \*\.json in this folder"):
+        chosen((), [tmp_path])
+    one, two = own(tmp_path), own(tmp_path, "two.json")
+    with pytest.raises(ConfigurationError) as caught:
+        chosen((), [tmp_path])
+    place = f"{one}: cases[0].id"
+    assert (
+        caught.value.message == f"{two}: cases[0].id: 'anthropic/hello' is the id at {place}, too"
+    )
+
+
+def test_the_schema_takes_our_files(tmp_path: Path) -> None:
+    written = json.loads((ROOT / "schemas" / "conformance.schema.json").read_text("utf-8"))
+    validator = jsonschema_rs.validator_for(written)
+    for file in (ROOT / "wire" / "testing" / "conformance" / "cases").glob("*.json"):
+        assert validator.is_valid(json.loads(file.read_text("utf-8")))
+    assert not validator.is_valid(json.loads(own(tmp_path, endpoint=1).read_text("utf-8")))
 
 
 # --- the command ----------------------------------------------------------------------------------

@@ -14,7 +14,8 @@ from wire.chat.chat import Chat
 from wire.core.errors import WireError
 from wire.core.version import VERSION
 from wire.neutral.messages import Message, Reply, TextDelta, ToolCall, ToolResult
-from wire.neutral.request import Tool
+from wire.neutral.request import ServerTool, Tool
+from wire.neutral.server_tools import web_search
 
 
 class Conversation:
@@ -31,10 +32,19 @@ class Conversation:
         """Ask each turn, and run the calls of the model until it makes none."""
         for turn in self.task["turns"]:
             self.messages.append(Message.user(turn))
-            while (reply := self.ask()).tool_calls:
-                self.calls += reply.tool_calls
-                results = [self.result(call) for call in reply.tool_calls]
-                self.messages.append(Message.tool_response(results))
+            while self.goes_on(self.ask()):
+                pass
+
+    def goes_on(self, reply: Reply) -> bool:
+        """Run the calls of an answer. Return whether the model is asked again."""
+        if reply.stop.reason == "pause":
+            return True  # the answer goes back as it is
+        if reply.stop.reason == "length" or not reply.tool_calls:
+            return False  # the last call may be cut
+        self.calls += reply.tool_calls
+        results = [self.result(call) for call in reply.tool_calls]
+        self.messages.append(Message.tool_response(results))
+        return True
 
     def ask(self) -> Reply:
         """Ask once, streamed or not."""
@@ -58,7 +68,11 @@ class Conversation:
 
 def report_of(task: dict[str, Any]) -> dict[str, Any]:
     """Do a task, and report it."""
-    tools = [Tool(each["name"], each["description"], each["parameters"]) for each in task["tools"]]
+    tools: list[Tool | ServerTool] = [
+        Tool(each["name"], each["description"], each["parameters"]) for each in task["tools"]
+    ]
+    if task["search"]:
+        tools.append(web_search())
     error = None
     with Chat(
         f"{task['host']}:{task['model']}",

@@ -122,13 +122,19 @@ def _told(expect: Expectation, report: Report) -> Iterator[str]:
     if expect.error and error is None:
         read = f"its text is {_shown(report.text)}, its stop {_shown(report.stop)}"
         yield f"the client told no error; {read}"
-    if not expect.error and error is not None:
+    if expect.error is False and error is not None:
         yield f"the client told an error: {error.type}: {error.message:.300}"
         return
     if expect.status is not None and error is not None and error.status != expect.status:
         yield f"expected the status {expect.status} with the error, not {error.status}"
     if expect.says is not None and error is not None and expect.says not in error.message:
         yield f"expected an error with {_shown(expect.says)}, not {_shown(error.message)}"
+    if expect.words and error is not None:
+        told = f"{error.type}: {error.message}"
+        if not any(word in told.lower() for word in expect.words):
+            yield f"expected an error with one of {_shown(expect.words)}, not {_shown(told)}"
+    if expect.error is None and error is not None:
+        return
     if expect.text is not None and report.text != expect.text:
         yield f"expected the text {_shown(expect.text)}, not {_shown(report.text)}"
     if expect.calls is not None and report.calls != expect.calls:

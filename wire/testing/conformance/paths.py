@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-_STEP = re.compile(r"\.?(?P<key>[\w|-]+)|\[(?P<inside>[^\]]*)\]")
+_STEP = re.compile(r"\.?(?P<key>[\w|-]+)|\[(?P<inside>\*|-?\d+|[^\]=]+=[^\]]*)\]")
 
 
 def values_at(value: Any, path: str) -> list[Any]:

@@ -62,19 +62,20 @@ class Written(NamedTuple):
     err: str
 
 
-def run(client: str, wire: Wire, case: Case, seconds: float) -> Verdict:
+def run(client: str, wire: Wire, case: Case, seconds: float, paths: Sequence[str] = ()) -> Verdict:
     """Run a client through a case, for so many seconds at most, and judge it.
 
-    Raises `ConfigurationError` for a command that cannot be started.
+    `paths` are the files of the case, for the command that runs it again. Raises
+    `ConfigurationError` for a command that cannot be started.
     """
     words = words_of(client)
 
     def written(task: dict[str, Any], url: str) -> Written:
-        return _written(words, msgspec.json.encode(task) + b"\n", _variables(url), seconds)
+        return _written(words, msgspec.json.encode(task) + b"\n", _variables(wire, url), seconds)
 
     verdict = play(wire, case, written)
     failed = verdict.result == "failed"
-    return msgspec.structs.replace(verdict, command=again(client, case.id) if failed else "")
+    return msgspec.structs.replace(verdict, command=again(client, case.id, paths) if failed else "")
 
 
 def play(wire: Wire, case: Case, do: Callable[[dict[str, Any], str], Written]) -> Verdict:
@@ -102,13 +103,14 @@ def play(wire: Wire, case: Case, do: Callable[[dict[str, Any], str], Written]) -
     )
 
 
-def again(client: str, case: str) -> str:
+def again(client: str, case: str, paths: Sequence[str] = ()) -> str:
     """Return the command that runs one case again.
 
     >>> again("python adapter.py", "openai/cut-stream")
     "wire conformance 'python adapter.py' --case openai/cut-stream"
     """
-    return shlex.join(["wire", "conformance", client, "--case", case])
+    files = [word for path in paths for word in ("--cases", path)]
+    return shlex.join(["wire", "conformance", client, *files, "--case", case])
 
 
 def task_of(wire: Wire, case: Case, url: str) -> dict[str, Any]:
@@ -126,9 +128,12 @@ def task_of(wire: Wire, case: Case, url: str) -> dict[str, Any]:
     }
 
 
-def _variables(url: str) -> dict[str, str]:
-    """Return the environment of a client: no key and no address but those of the emulator."""
-    rows = wires()
+def _variables(wire: Wire, url: str) -> dict[str, str]:
+    """Return the environment of a client: no key and no address but those of the emulator.
+
+    What the wire of the case says counts before what another one says.
+    """
+    rows = [*wires(), wire]
     prefixes = {name.partition("_")[0] for row in rows for name in row.environment}
     kept = {
         name: value

@@ -80,6 +80,7 @@ class Generation:
     def render_body(self, body: dict[str, Any], id: str) -> Answer:
         """Render a script's interaction; a stream sends it as events."""
         self.thoughts.remember(body.get("steps") or ())
+        self.continuations.remember(body)
         return self._answer({**self._head(id), "status": "completed", "steps": [], **body})
 
     def render_events(self, events: Sequence[Any], id: str) -> Answer:
@@ -87,6 +88,7 @@ class Generation:
         whole = fold([msgspec.Raw(msgspec.json.encode(each)) for each in events])
         made = {**self._head(id), **msgspec.to_builtins(whole)}
         self.thoughts.remember(made.get("steps") or ())
+        self.continuations.remember(made)
         if self.plain.get("stream"):
             self.keep(made)
             return event_stream(events)

@@ -25,13 +25,19 @@ class Continuations:
     """The rests of interactions, by the tokens that were given for them."""
 
     _rests: Remembered = field(default_factory=Remembered)
+    _scripted: Remembered = field(default_factory=Remembered)
+
+    def remember(self, body: Mapping[str, Any]) -> None:
+        """Accept the token of an interaction that a script sends."""
+        if isinstance(token := body.get(_KEY), str):
+            self._scripted[token] = True
 
     def rest(self, plain: Mapping[str, Any]) -> Rest | None:
-        """Return the rest that a request asks for; `None` without a token.
+        """Return the rest that a request asks for; `None` without a token, or with a scripted one.
 
         Raises `Refusal` for a token that was not given, or was given for another request.
         """
-        if plain.get(_KEY) is None:
+        if plain.get(_KEY) is None or plain[_KEY] in self._scripted:
             return None
         rest, of, id = self._rests.get(plain[_KEY], (None, b"", ""))
         if rest is None:
