@@ -9,7 +9,6 @@ from wire.openai.chat.endpoints import stream_chat_completions as stream_chat_co
 from wire.openai.chat.parse import EventReader as EventReader
 from wire.openai.chat.parse import parse_reply as parse_reply
 from wire.openai.chat.parts import parse_message as parse_message
-from wire.openai.chat.parts import tool_message as tool_message
 from wire.openai.chat.reader import parse_completion as parse_completion
 from wire.openai.chat.received import parse_request as parse_request
 from wire.openai.chat.rendering import call as call
@@ -17,6 +16,7 @@ from wire.openai.chat.rendering import render_request as render_request
 from wire.openai.chat.rendering import stream_call as stream_call
 from wire.openai.chat.replies import ReplyWriter as ReplyWriter
 from wire.openai.chat.replies import render_reply as render_reply
+from wire.openai.chat.results import tool_message as tool_message
 from wire.openai.chat.rules import check as check
 from wire.openai.chat.turns import Turn as Turn
 from wire.openai.chat.turns import messages as messages
