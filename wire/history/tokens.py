@@ -47,7 +47,8 @@ def estimate_tokens(message: Message) -> int:
     """
     plain = other = media = 0
     for part in message.parts:
-        for text in _printed(part):
+        # Most parts are texts; a generator for each would cost more than the count.
+        for text in (part.text,) if type(part) is Text else _printed(part):
             ascii_only = len(text) if text.isascii() else len(text.encode("ascii", "ignore"))
             plain += ascii_only
             other += len(text) - ascii_only
