@@ -150,24 +150,40 @@ def test_what_ran_in_a_clone_was_the_clone(tmp_path: Path) -> None:
     assert f"AssertionError: tests was imported from {folders.ROOT}" in done.stderr
 
 
-def test_a_commit_of_written_pages_counts_as_the_commit_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def git(*words: str) -> str:
+class Repository:
+    """A repository in the place of this one."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder = folder
+        monkeypatch.setattr(verify, "ROOT", folder)
+        monkeypatch.setattr(verify, "README", folder / "README.md")
+        monkeypatch.setattr(verify, "PAGE", folder / "docs" / "project" / "verified.md")
+        self.git("init", "--quiet")
+
+    def git(self, *words: str) -> str:
         who = ["-c", "user.name=a", "-c", "user.email=a@example.com"]
-        done = subprocess.run(["git", *who, *words], cwd=tmp_path, check=True, capture_output=True)
+        command = ["git", *who, *words]
+        done = subprocess.run(command, cwd=self.folder, check=True, capture_output=True)
         return done.stdout.decode()
 
-    def committed(name: str, text: str) -> str:
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text, "utf-8")
-        git("add", name)
-        git("commit", "--quiet", "--message", name)
-        return git("rev-parse", "--short=12", "HEAD").strip()
+    def committed(self, name: str, text: str) -> str:
+        (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.folder / name).write_text(text, "utf-8")
+        self.git("add", name)
+        self.git("commit", "--quiet", "--message", name)
+        return self.git("rev-parse", "--short=12", "HEAD").strip()
 
-    monkeypatch.setattr(verify, "ROOT", tmp_path)
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
+    return Repository(tmp_path, monkeypatch)
+
+
+def test_a_commit_of_written_pages_counts_as_the_commit_before(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(verify, "figured", lambda text: text.replace("8 passed", "9 passed"))
-    git("init", "--quiet")
+    committed = repository.committed
     committed("wire.py", "a = 1")
     verified = committed("README.md", "8 passed")
     committed("docs/project/verified.md", "")
@@ -179,3 +195,24 @@ def test_a_commit_of_written_pages_counts_as_the_commit_before(
     committed("README.md", "9 passed")
     committed("wire.py", "a = 2")
     assert not verify._is_same(verified)
+
+
+def test_a_suite_may_change_what_readme_is_derived_from(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured = repository.folder / "bench" / "measured.json"
+
+    def run(suite: Suite, commit: str) -> Row:
+        measured.write_text(f"{int(measured.read_text('utf-8')) + 1}", "utf-8")
+        return Row(suite.name, suite.command, "passed", "", 1, commit, "2026-11-29")
+
+    monkeypatch.setattr(verify, "run", run)
+    monkeypatch.setattr(verify, "other_pythons", dict)
+    monkeypatch.setattr(verify, "figured", lambda _: f"{measured.read_text('utf-8')} ms")
+    repository.committed("bench/measured.json", "8")
+    repository.committed("docs/project/verified.md", "")
+    repository.committed("README.md", "8 ms")
+    assert verify.main(["--only", "faults,bench"]) == 0
+    assert verify.README.read_text("utf-8") == "10 ms"
+    rows = rows_of(verify.PAGE.read_text("utf-8"))
+    assert (rows["faults"].result, rows["bench"].result) == ("passed", "passed")
