@@ -66,8 +66,8 @@ def walk() -> Walk:
 
 STRUCTS = {
     value
-    for value in vars(types).values()
-    if isinstance(value, type) and issubclass(value, AnthropicStruct)
+    for name in types.__all__
+    if isinstance(value := getattr(types, name), type) and issubclass(value, AnthropicStruct)
 } - {AnthropicStruct}
 
 

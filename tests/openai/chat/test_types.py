@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
+import importlib
 import json
+import pkgutil
 import types as python_types
 import typing
 from typing import Any
@@ -59,7 +60,7 @@ from wire.openai.common import types as common_types
 STRUCTS = sorted(
     {
         value
-        for value in vars(types).values()
+        for value in (getattr(types, name) for name in types.__all__)
         if isinstance(value, type) and issubclass(value, OpenAIStruct)
     }
     - {OpenAIStruct},
@@ -92,10 +93,9 @@ def read(body: bytes | str, cls: type[Any]) -> Any:
 
 def test_all_is_exported_and_nothing_is_missing():
     modules = [
-        value
+        importlib.import_module(f"{package.__name__}.{each.name}")
         for package in (types, common_types)
-        for value in vars(package).values()
-        if inspect.ismodule(value) and value.__name__.startswith(package.__name__)
+        for each in pkgutil.iter_modules(package.__path__)
     ]
     defined = {
         name

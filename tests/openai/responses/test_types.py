@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
+import importlib
 import json
+import pkgutil
 import types as python_types
 import typing
 from typing import Any
@@ -45,7 +46,7 @@ from wire.openai.responses.types import (
 STRUCTS = sorted(
     {
         value
-        for value in vars(types).values()
+        for value in (getattr(types, name) for name in types.__all__)
         if isinstance(value, type) and issubclass(value, OpenAIStruct)
     }
     - {OpenAIStruct},
@@ -65,9 +66,8 @@ FIELDS = [
 
 def test_all_is_exported_and_nothing_is_missing():
     modules = [
-        value
-        for value in vars(types).values()
-        if inspect.ismodule(value) and value.__name__.startswith(types.__name__)
+        importlib.import_module(f"{types.__name__}.{each.name}")
+        for each in pkgutil.iter_modules(types.__path__)
     ]
     defined = {
         name
