@@ -15,7 +15,15 @@ import pytest
 from tests.joined import joined
 from tests.library import FOLDER
 from wire.catalogue.catalogue import has_model, shipped
-from wire.catalogue.facts import EFFORTS, ModelFacts, facts, nearest, parse
+from wire.catalogue.facts import (
+    EFFORTS,
+    ModelFacts,
+    counted_as,
+    facts,
+    is_in,
+    nearest,
+    parse,
+)
 from wire.catalogue.facts import shipped as shipped_facts
 from wire.errors import ConfigurationError
 from wire.testing.emulator.hosts import serves
@@ -97,6 +105,14 @@ def is_answered(provider: str, model: str) -> bool:
 )
 def test_a_model_is_found_in_the_spellings_of_hosts(name: str, id: str) -> None:
     assert facts(name).id == id
+
+
+@pytest.mark.parametrize("piece", ["anthropic:", "a:", "a/", "-1", "@a"])
+def test_a_name_that_no_model_has_is_not_searched_for_patterns(piece: str) -> None:
+    """The search would take the square of its length; the clients of a gateway choose it."""
+    assert facts("gpt-5.4-nano" + piece * 50_000).line == ""
+    assert counted_as(piece * 50_000) == piece * 50_000
+    assert not is_in("gemini.all", "gemini-2.5-flash" + piece * 50_000)
 
 
 @joined(

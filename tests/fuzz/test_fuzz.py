@@ -65,6 +65,15 @@ def test_a_slow_reader_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "2.00 s for" in found
 
 
+def test_a_slow_reader_with_a_cache_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter([0.0, 40.0, 40.0, 40.0])
+    monkeypatch.setattr(run.time, "thread_time", lambda: next(times))
+    monkeypatch.setitem(READERS, "slow", Reader(lambda *_: None, lambda: {"": b"{}"}))  # type: ignore[arg-type]
+    run.seeds.cache_clear()
+    [found] = run.run("slow", 1, range(1)).problems
+    assert "40.00 s for" in found
+
+
 def test_a_refusal_is_no_defect(monkeypatch: pytest.MonkeyPatch) -> None:
     def read(*_: Any) -> None:
         raise ConfigurationError("no")

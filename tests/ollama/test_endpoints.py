@@ -142,6 +142,18 @@ def test_embeddings():
         assert len(there.send(ollama.embed(cut)).embeddings or ()) == 1
 
 
+@pytest.mark.parametrize(
+    ("asked", "made"),
+    [(1, 1), (767, 767), (768, 768), (769, 768), (0, 768), (-1, 768), (10**300, 768)],
+)
+def test_the_size_of_a_vector_is_at_most_that_of_the_model(asked: int, made: int):
+    """Ollama cuts a vector to `dimensions`, and ignores what it cannot cut to."""
+    body = json.dumps({"model": "nomic-embed-text", "input": "Ebb.", "dimensions": asked})
+    with httpx.Client(transport=EmulatorTransport(Emulator())) as http:
+        answer = http.post("http://localhost:11434/api/embed", content=body)
+    assert [len(vector) for vector in answer.json()["embeddings"]] == [made]
+
+
 def told_of_loading(reply: Any) -> list[str]:
     return [str(note) for note in reply.notes if "anew" in note.message]
 

@@ -149,6 +149,18 @@ def test_events_of_a_text():
     assert (reply.usage.input, reply.usage.output, reply.usage.total) == (11, 7, 18)
 
 
+@pytest.mark.parametrize("function", ["tide", 7, ["tide"], True])
+def test_a_call_whose_function_is_no_object(function: Any):
+    """It has neither a name nor arguments; its bytes are kept, and a note tells of them."""
+    calls = [{"id": "call_a1", "function": function}, CALL]
+    events, reply = events_of(line({"tool_calls": calls}) + line({}, **END))
+    [odd, whole] = reply.tool_calls
+    assert (odd.id, odd.name, odd.arguments) == ("call_a1", "", {})
+    assert whole.arguments == CALL["function"]["arguments"]
+    assert [each.call for each in events if isinstance(each, ToolCallEnd)] == [odd, whole]
+    assert [note.path for note in reply.notes] == ["message.tool_calls[0].function"]
+
+
 @pytest.mark.parametrize(("body", "calls"), [(CALLS, [CALL, OTHER]), (LAST_CALLS, [CALL])])
 def test_calls_arrive_whole(body: bytes, calls: list[dict[str, Any]]):
     events, reply = events_of(body)

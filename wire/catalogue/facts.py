@@ -232,6 +232,8 @@ class Table:
 
     def facts(self, model: str) -> ModelFacts:
         """Return what is known of a model, in any host's spelling of its name."""
+        if len(model) > _LONGEST_NAME:
+            return UNKNOWN
         names = spellings(model)
         row = next((self._rows[name] for name in names if name in self._rows), None)
         if row is None:
@@ -272,15 +274,22 @@ _DATE = lazy_pattern(r"(?:-\d{4}-\d\d-\d\d|[-@]\d{8}|@\w+|-latest)$")
 _LIMITS = ".limits-"
 """In the name of a group of models that have one rate limit together."""
 _PREVIEW = lazy_pattern(r"-(?:preview-)?\d\d-\d{2,4}$|-\d{3,4}$")
+_LONGEST_NAME = 512
+"""Characters of a name that the patterns are matched with. The time of some grows with the square
+of the length, and the clients of a gateway choose their names; the longest real ones, ARNs of
+Bedrock, have some 150."""
 
 
 def _bare(model: str) -> str:
     """Return a name without the places, versions and tags that hosts add to it."""
+    if len(model) > _LONGEST_NAME:
+        return model
     return _OF_HOST().sub("", _PLACE().sub("", model.lower().strip()))
 
 
 def _undated(model: str) -> str:
-    return _PREVIEW().sub("", _DATE().sub("", _bare(model)))
+    bare = _bare(model)
+    return bare if len(bare) > _LONGEST_NAME else _PREVIEW().sub("", _DATE().sub("", bare))
 
 
 def spellings(model: str) -> tuple[str, ...]:
@@ -294,7 +303,7 @@ def spellings(model: str) -> tuple[str, ...]:
     return _PLACE().sub("", model.lower().strip()), bare, undated, undated.replace(".", "-")
 
 
-@functools.cache
+@functools.lru_cache(maxsize=256)
 def counted_as(model: str) -> str:
     """Return the name under which a vendor counts the calls of a model against its rate limits.
 
@@ -307,7 +316,7 @@ def counted_as(model: str) -> str:
     """
     name = _undated(model)
     for group in shipped().groups.values():
-        if _LIMITS in group.name and re.fullmatch(group.models, name, re.IGNORECASE):
+        if _LIMITS in group.name and is_in(group.name, name):
             return group.name
     return name
 
@@ -406,7 +415,7 @@ def is_in(group: str, model: str) -> bool:
     >>> is_in("openai.audio", "gpt-audio-mini"), is_in("openai.audio", "gpt-5.4")
     (True, False)
     """
-    return names_of(group).fullmatch(model) is not None
+    return len(model) <= _LONGEST_NAME and names_of(group).fullmatch(model) is not None
 
 
 def needs_responses(model: str) -> bool:

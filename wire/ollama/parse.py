@@ -130,7 +130,8 @@ def call_of(call: ToolCall, id: str, response: str) -> NeutralCall:
     function = call.function or ToolCallFunction()
     given: Any = function.arguments
     if given is None and call.raw is not None:
-        given = ((plain(call.raw) or {}).get("function") or {}).get("arguments")
+        odd = (plain(call.raw) or {}).get("function")
+        given = odd.get("arguments") if isinstance(odd, dict) else None
     name, given = well_formed(function.name or ""), portable(given)
     if given is None or isinstance(given, dict):
         arguments = {} if given is None else given

@@ -172,6 +172,8 @@ class Ollama:
         if sent.truncate is False and any(each > model.window for each in sizes):
             raise errors.refusal(400, _LONG)
         size = sent.dimensions or _DIMENSIONS
+        if not 0 < size < _DIMENSIONS:  # the server cuts vectors and never makes longer ones
+            size = _DIMENSIONS
         body = {
             "model": sent.model,
             "embeddings": [vector(text, size) for text in texts],
