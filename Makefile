@@ -44,7 +44,7 @@ test-processes: .venv/.dev
 
 # Long runs, and property tests with all their examples and places.
 test-slow: .venv/.dev
-	EXAMPLES=all $(BIN)/python -m pytest -q -m "slow or hypothesis or sampled"
+	EXAMPLES=all $(BIN)/python -m pytest -q -n 2 --dist worksteal -m "slow or hypothesis or sampled"
 
 # The tests of clients without httptools, on connections of httpx, and on the pool of httpx2.
 test-transports: .venv/.dev

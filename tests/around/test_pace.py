@@ -565,6 +565,7 @@ def paced(pace: Pace, quota: Quota, times: int, monkeypatch: pytest.MonkeyPatch)
     return statuses, seconds
 
 
+@pytest.mark.timeout(600)  # the long ones take more than a minute of the processor
 @pytest.mark.parametrize(
     ("pace", "times"),
     [

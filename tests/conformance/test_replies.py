@@ -23,7 +23,7 @@ RECORDED = {
     "openai": (2037, 1188),
     "openai.responses": (511, 255),
     "anthropic": (499, 286),
-    "converse": (312, 110),
+    "converse": (286, 62),
     "ollama": (20, 15),
     "gemini.interactions": (14, 11),
 }

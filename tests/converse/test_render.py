@@ -191,6 +191,37 @@ def test_a_reply_that_is_written_again_says_the_same(name: str) -> None:
         assert each.usage == reply.usage
 
 
+def both_ways(body: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """The reply of an answer, and the same one after it was written whole and as frames."""
+    answer = parse_answer(json.dumps(body).encode())
+    reply = converse.parse_reply(answer, provider="bedrock", model=NOVA)
+    whole = parse_answer(converse.render_reply(reply))
+    _, streamed = read(converse.render_reply(reply, stream=True))
+    return reply, converse.parse_reply(whole, provider="bedrock", model=NOVA), streamed
+
+
+def test_what_a_guardrail_says_is_written_again() -> None:
+    content = [{"text": "The capital of {ADDRESS}."}]
+    trace = {"guardrail": {"actionReason": "Guardrail masked."}}
+    body = {
+        "output": {"message": {"content": content, "role": "assistant"}},
+        "stopReason": "guardrail_intervened",
+        "trace": trace,
+    }
+    for each in both_ways(body):
+        assert (each.stop.reason, each.stop.message) == ("filter", "Guardrail masked.")
+
+
+def test_reasoning_without_a_text_is_a_block_of_a_stream_too() -> None:
+    content = [{"reasoningContent": {}}, {"text": "Hi."}]
+    message = {"content": content, "role": "assistant"}
+    for each in both_ways({"output": {"message": message}, "stopReason": "end_turn"}):
+        assert [(type(part).__name__, part.text) for part in each.message.parts] == [
+            ("Thought", ""),
+            ("Text", "Hi."),
+        ]
+
+
 def test_thoughts_go_back_as_they_came() -> None:
     _, reply = read(streams()["stream-reasoning"])
     body, notes = rendered(HI, reply.message, Message.user("And?"), model=NOVA)

@@ -93,6 +93,8 @@ def body_of(
     }
     if reply.usage is not None or received is not None:
         body["usage"] = usage_of(reply.usage or Usage())
+    if reply.stop.message and reply.stop.reason == "filter":
+        body["trace"] = {"guardrail": {"actionReason": reply.stop.message}}
     return body
 
 
@@ -262,11 +264,14 @@ def block_events(
 
 def _reasoning_deltas(reasoning: Mapping[str, Any], split: Split) -> Iterator[dict[str, Any]]:
     text = reasoning.get("reasoningText") or {}
-    for piece in split(text.get("text") or ""):
-        yield {"reasoningContent": {"text": piece}}
-    for key, value in (*text.items(), *reasoning.items()):
-        if key not in ("text", "reasoningText"):
-            yield {"reasoningContent": {key: value}}
+    deltas: _Events = [{"text": piece} for piece in split(text.get("text") or "")]
+    deltas += [
+        {key: value}
+        for key, value in (*text.items(), *reasoning.items())
+        if key not in ("text", "reasoningText")
+    ]
+    for each in deltas or ({"text": ""},):  # without a delta, there is no block
+        yield {"reasoningContent": each}
 
 
 _PADDING = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
