@@ -170,6 +170,13 @@ def test_what_is_masked_or_no_key_is_not_told(text: str):
     assert scan(text) == []
 
 
+RIGHT_ALARMS = {
+    "credential_forms.json": "the example of a private key is the line that all of them begin with",
+    "sigv4.json": "a token of the vectors that AWS has published",
+}
+"""Files of this project in which a scan has to find something, and what."""
+
+
 @pytest.mark.row("C-15")
 @pytest.mark.parametrize(
     "folder",
@@ -190,7 +197,8 @@ def test_no_false_alarm_in_this_project(folder: str):
     files = [path for path in sorted((ROOT / folder).rglob("*")) if path.suffix in kinds]
     assert len(files) > 5
     found = {path.name: hits for path in files if (hits := scan(path.read_text("utf-8")))}
-    assert found == {}
+    alarms = {path.name for path in files} & RIGHT_ALARMS.keys()
+    assert set(found) == alarms
 
 
 @pytest.mark.row("C-15")
