@@ -5,7 +5,9 @@ runs on all three.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
+import ssl
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -34,12 +36,24 @@ def not_on_httpx2(reason: str) -> pytest.MarkDecorator:
     return pytest.mark.skipif(os.environ.get("TRANSPORT") == "httpx2", reason=reason)
 
 
+def not_on_pools(reason: str) -> pytest.MarkDecorator:
+    """Skips a test where `TRANSPORT` puts connections of httpx or httpx2 under the clients."""
+    is_pool = os.environ.get("TRANSPORT", "").startswith("httpx")
+    return pytest.mark.skipif(is_pool, reason=reason)
+
+
 def httpx2_transport(name: str) -> Any:
     """A transport of httpx2, which `TRANSPORT=httpx2` puts under the clients of the tests."""
     import httpx2
 
     kind = httpx2.HTTPTransport if name == "sync" else httpx2.AsyncHTTPTransport
-    return kind(verify=False, trust_env=False)
+    return kind(verify=_checked(), trust_env=False)
+
+
+@functools.cache
+def _checked() -> ssl.SSLContext:
+    """Read once, since each read of the system's certificates takes milliseconds."""
+    return ssl.create_default_context()
 
 
 QUICK = retry.Retry(base=0)

@@ -23,7 +23,7 @@ import httpx
 import pytest
 import respx
 
-from tests.http.drive import CALL, EVERY, Drive, not_on_httpx2
+from tests.http.drive import CALL, EVERY, Drive, not_on_httpx2, not_on_pools
 from tests.http.loopback import ANSWER, LAST, Serve, loopback, serving, whole
 from wire import AsyncClient, Client, Timeouts, errors, gemini
 from wire.http import async_direct, direct, network
@@ -540,6 +540,7 @@ def host(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[int]], str]:
     return named
 
 
+@not_on_pools("in threads, their lookups have no clock")
 @both_drives
 def test_a_lookup_that_does_not_end(drive: Drive, monkeypatch: pytest.MonkeyPatch) -> None:
     """The connect clock ends the wait for a resolver that answers nothing (R-13)."""
@@ -875,6 +876,24 @@ def test_while_httpx_is_patched(drive: Drive, mock: Any) -> None:
     assert texts == ["Hello.", "mocked", "mocked", "Hello."]
     assert len(server.requests) == 2
     assert described(drive) == "direct"
+
+
+@not_on_httpx2("httpx is patched, not httpx2")
+@both_drives
+@pytest.mark.parametrize("mock", [respx_answers, patched_transports])
+def test_a_kept_connection_of_httpx_while_it_is_patched(drive: Drive, mock: Any) -> None:
+    """The answers of a mock tell of no connection; the next real call opens one."""
+    with loopback([whole(ANSWER)]) as server:
+
+        def work(door: Any) -> list[str]:
+            texts = [door.send().text]
+            with contextlib.ExitStack() as stack:
+                mock(stack)
+                texts += [door.send().text, door.send().text]
+            return [*texts, door.send().text]
+
+        texts = drive.session(work, base_url=server.url, http="httpx")
+    assert texts == ["Hello.", "mocked", "mocked", "Hello."]
 
 
 # --- uvloop ---------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.http.drive import Drive, not_on_httpx2
+from tests.http.drive import Drive, not_on_httpx2, not_on_pools
 from wire import answer_account, errors, openai, record
 from wire.around import Around, Change, Outgoing
 from wire.testing.emulator import Emulator, EmulatorLimits, Server, serve
@@ -64,7 +64,7 @@ def test_a_server_that_refuses_early_is_heard(drive: Drive, path: Path) -> None:
     assert b"<300000 bytes>" in caught.value.preview.body
 
 
-@not_on_httpx2("a recording is not put under a transport of the caller's")
+@not_on_pools("wire.record applies to clients without http=")
 def test_a_form_is_recorded_and_replayed_with_another_boundary(
     drive: Drive, server: Server, path: Path, tmp_path: Path
 ) -> None:
