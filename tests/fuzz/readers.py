@@ -919,7 +919,8 @@ READERS: Mapping[str, Reader] = {
     ),
     "catalogue": Reader(_catalogue, _catalogues),
     "script": Reader(_script, _one([{"say": "Hi", "match": {"model": "m"}}, {"fault": "429"}])),
-    "schema": Reader(_schema, _one(_SCHEMA), seconds=4.0),  # five wires render it
+    # Each wire renders it, and the shortest one within it has three bytes.
+    "schema": Reader(_schema, _one(_SCHEMA), seconds=8.0),
     "arguments": Reader(_arguments, _one(_ARGUMENTS)),
     "output": Reader(_outcome, _one({"place": "pier", "count": 2, "tags": ["a"], "either": 1.5})),
     "MCP listing": Reader(_mcp_listing, _one(_LISTING)),
