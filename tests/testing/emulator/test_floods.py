@@ -36,7 +36,7 @@ def test_clients_are_answered_beside_two_hundred_heads_that_never_end(server: st
 @pytest.mark.parametrize("name", FLOODS)
 def test_clients_are_answered_beside_two_thousand(name: str, server: str, descriptors: int) -> None:
     found = flooded(server, 10, descriptors=descriptors, **FLOODS[name])
-    # Who waited for the flood would wait for its clocks, which are 30 s. How long it is on a machine
+    # Who waited for the flood would wait for its clocks, which are 30 s. What it is on a machine
     # with nothing else to do is printed by `python -m tests.testing.emulator.floods`.
     assert found.slowest < 20
     assert found.asked > 1
