@@ -27,6 +27,6 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def trusted(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A certificate that the lanes trust."""
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    network.tls.cache_clear()
+    network.CONTEXTS.clear()
     yield certificate
-    network.tls.cache_clear()
+    network.CONTEXTS.clear()

@@ -17,7 +17,7 @@ from tests.http.loopback import ANSWER, loopback, whole
 from wire import AsyncClient, Client, errors
 from wire.http.async_lanes import AsyncLanes
 from wire.http.lanes import Lanes
-from wire.http.network import proxy_for, tls
+from wire.http.network import CONTEXTS, proxy_for, tls
 
 pytestmark = not_on_httpx2("tests the network options of the default transport")
 
@@ -194,9 +194,9 @@ def test_a_wrong_proxy_is_an_error_that_names_the_variable(
 
 @pytest.fixture
 def fresh_tls() -> Iterator[None]:
-    tls.cache_clear()
+    CONTEXTS.clear()
     yield
-    tls.cache_clear()
+    CONTEXTS.clear()
 
 
 @pytest.mark.row("R-32")
@@ -224,7 +224,7 @@ def test_certificates_of_a_proxy_over_tls(
         with pytest.raises(errors.ConnectionLost, match="certificate is not trusted"):
             drive.send(**REMOTE)
         assert server.requests == []
-        tls.cache_clear()
+        CONTEXTS.clear()
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
         assert drive.send(**REMOTE).text == "Hello."
     assert server.requests[0].startswith(b"POST http://llm.example:1/v1beta/models/m:generate")

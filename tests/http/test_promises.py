@@ -12,8 +12,10 @@ import json
 import logging
 import pickle
 import random
+import ssl
 import subprocess
 import sys
+import threading
 import traceback
 from typing import Any
 
@@ -76,7 +78,7 @@ def test_light_imports(module: str) -> None:
 def test_no_tls_context_before_it_is_needed() -> None:
     code = (
         "from wire import Client; Client('gemini', api_key='fake-key'); from "
-        "wire.http.network import tls; print(tls.cache_info().currsize)"
+        "wire.http.network import CONTEXTS; print(len(CONTEXTS))"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "0"
@@ -225,6 +227,27 @@ def test_one_tls_context_for_all_lanes() -> None:
     from wire.http.network import tls
 
     assert tls("https") is tls("https")
+
+
+def test_one_tls_context_for_threads_that_make_it_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A TLS session of one context cannot be resumed with another: `wrap_socket` raises."""
+    from wire.http import network
+
+    together, found = threading.Barrier(4), list[ssl.SSLContext]()
+
+    def made(**options: Any) -> ssl.SSLContext:
+        together.wait(10)
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+    monkeypatch.setattr(network, "CONTEXTS", {})
+    monkeypatch.setattr(httpx, "create_ssl_context", made)
+    threads = [threading.Thread(target=lambda: found.append(network.tls("https"))) for _ in "1234"]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert len(found) == 4
+    assert len(set(map(id, found))) == 1
 
 
 def test_lanes_are_limited() -> None:

@@ -73,7 +73,9 @@ class AsyncHTTPClient(Protocol):
         ...
 
 
-@functools.cache
+CONTEXTS: dict[tuple[str, bool], ssl.SSLContext] = {}
+
+
 def tls(scheme: str, trust_env: bool = True) -> ssl.SSLContext:
     """Return the TLS context that all lanes share, since creating one takes 20 ms and more.
 
@@ -82,6 +84,9 @@ def tls(scheme: str, trust_env: bool = True) -> ssl.SSLContext:
 
     Raises `ConfigurationError` if a file that they name cannot be read.
     """
+    key = scheme, trust_env
+    if (known := CONTEXTS.get(key)) is not None:
+        return known
     try:
         context = httpx.create_ssl_context(verify=scheme == "https", trust_env=trust_env)
     except (OSError, ValueError) as cause:  # `ssl.SSLError` is an OSError
@@ -92,7 +97,9 @@ def tls(scheme: str, trust_env: bool = True) -> ssl.SSLContext:
     if not trust_env:
         # The `ssl` module reads SSLKEYLOGFILE by itself: with its file, traffic can be decrypted.
         context.keylog_filename = None  # type: ignore[assignment]
-    return context
+    # Two threads may both have made one. Both get the same: a TLS session of one context cannot be
+    # resumed with another. A lock could be held by a thread that a fork leaves behind.
+    return CONTEXTS.setdefault(key, context)
 
 
 _THIS_MACHINE = {
