@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.faults.clients import PROGRAMS, STYLES, TRANSPORTS, Cell
-from tests.faults.families import FAMILIES, FAULTS
+import pytest
+
+from tests.faults.clients import PROGRAMS, STYLES, TRANSPORTS, Cell, Seen
+from tests.faults.families import FAMILIES, FAULTS, canary
 from tests.faults.page import PAGE, last_measured, written
 from tests.faults.pieces import WIRES
 from tests.faults.promises import NO_TEST, PROMISES, files
 from tests.faults.received import MODELS, seeds
-from tests.faults.verdicts import applies, judged, matrix, served
+from tests.faults.verdicts import applies, judged, key_in, matrix, served
 from tests.property import sample
+from wire.errors import StreamIncomplete
 from wire.providers import PROVIDERS
 
 SLOW = ("giant_line", "header_bomb", "gzip_bomb", "endless_error_body", "byte_by_byte")
@@ -109,3 +112,21 @@ def test_every_promise_has_a_test_that_names_it() -> None:
 
 def test_no_test_names_a_promise_that_the_page_does_not_have() -> None:
     assert set(files()) == set(PROMISES)
+
+
+@pytest.mark.parametrize("kind", [str, bytes, bytearray])
+def test_a_key_in_a_local_of_a_traceback_is_found(kind: type) -> None:
+    def fail(text: str) -> None:
+        held = text if kind is str else kind(text.encode())
+        raise ValueError(len(held))
+
+    found = []
+    for key in (canary("r1"), "masked"):
+        try:
+            try:
+                fail(key)
+            except ValueError as cause:
+                raise StreamIncomplete("cut") from cause
+        except StreamIncomplete as error:
+            found.append(key_in("r1", Seen(error=error)))
+    assert found == [("key", "the key is in locals of a traceback"), None]

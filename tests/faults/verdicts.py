@@ -163,7 +163,7 @@ def _judged(ports: Ports, run: str, fault: Fault, pieces: Pieces, cell: Cell) ->
     seen, then = result
     kind, detail = (
         (_of_the_program(fault, seen) if cell.is_program else _of_the_call(fault, seen))
-        or _of_the_key(run, seen)
+        or key_in(run, seen)
         or _of_the_next(run, then)
         or _of_the_server(ports, run, fault, cell)
         or ("", "")
@@ -207,23 +207,45 @@ def _of_the_program(fault: Fault, seen: Seen) -> tuple[str, str] | None:
     return None
 
 
-def _of_the_key(run: str, seen: Seen) -> tuple[str, str] | None:
+def key_in(run: str, seen: Seen) -> tuple[str, str] | None:
     """The sinks in which the key stands."""
     if canary(run) in seen.written:
         return "key", "the key is in a file"
     error = seen.error
     if error is None:
         return None
-    trace = traceback.TracebackException.from_exception(error, capture_locals=True)
     sinks = {
         "str": str(error),
         "repr": repr(error),
-        "traceback with locals": "".join(trace.format()),
+        "traceback": "".join(traceback.format_exception(error)),
+        "locals of a traceback": "\n".join(map(_shown, _locals(error))),
         "pickle": repr(pickle.loads(pickle.dumps(error))),
         "fields": repr(dict(vars(error))),
     }
     shown = [name for name, text in sinks.items() if canary(run) in text]
     return ("key", f"the key is in {', '.join(shown)}") if shown else None
+
+
+def _locals(error: BaseException) -> Iterator[object]:
+    """What a tool that keeps the locals of tracebacks would show; each value once."""
+    values: dict[int, object] = {}
+    errors = [error]
+    while errors:
+        each = errors.pop()
+        for frame, _ in traceback.walk_tb(each.__traceback__):
+            values |= {id(value): value for value in frame.f_locals.values()}
+        context = None if each.__suppress_context__ else each.__context__
+        errors += filter(None, (each.__cause__ or context, *getattr(each, "exceptions", ())))
+    yield from values.values()
+
+
+def _shown(value: object) -> str:
+    """A value as such a tool shows it; bytes as they are.
+
+    `repr` of an answer of 64 MiB takes seconds in which no other client of this process runs, so
+    that their clocks fire.
+    """
+    return value.decode("latin-1") if isinstance(value, bytes | bytearray) else repr(value)
 
 
 def _of_the_next(run: str, then: Seen) -> tuple[str, str] | None:
