@@ -36,7 +36,7 @@ QUESTIONS = {
     "vcr": "guide/recording",
     "csv": "guide/bulk",
     "batch api": "guide/bulk-batch",
-    "azure": "guide/providers",
+    "azure": "guide/clouds",
     "ollama": "guide/local",
     "fastapi": "guide/web",
     "jupyter": "guide/notebooks",
