@@ -47,13 +47,13 @@ def httpx2_transport(name: str) -> Any:
     import httpx2
 
     kind = httpx2.HTTPTransport if name == "sync" else httpx2.AsyncHTTPTransport
-    return kind(verify=_checked(), trust_env=False)
+    return kind(verify=_checked(os.environ.get("SSL_CERT_FILE")), trust_env=False)
 
 
 @functools.cache
-def _checked() -> ssl.SSLContext:
+def _checked(authority: str | None) -> ssl.SSLContext:
     """Read once, since each read of the system's certificates takes milliseconds."""
-    return ssl.create_default_context()
+    return ssl.create_default_context(cafile=authority)
 
 
 QUICK = retry.Retry(base=0)
