@@ -29,6 +29,7 @@ from tests.library import is_library
 from tests.property import ALL
 from wire import AsyncChat, AsyncClient, Chat, Client, Retry, Timeouts, errors, openai
 from wire.http.async_lanes import AsyncLanes
+from wire.http.client import Stream
 from wire.http.lanes import Lanes
 from wire.http.watchdog import _watchdog
 
@@ -192,6 +193,27 @@ def test_a_stream_that_nobody_reads_ends_at_once() -> None:
                 next(stream)
             check(caught.value)
             stream.close()
+
+
+def test_a_read_that_begins_while_another_thread_closes(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[Any] = []
+    leave = Stream._leave
+
+    def read_and_leave(stream: Any) -> None:
+        if not found:
+            found.append(None)
+            found[0] = Reader(stream).error()
+        leave(stream)
+
+    with loopback(HOLD) as server, connected(server, Lanes()) as client:
+        with client.stream(STREAM_CALL) as stream:
+            next(stream)
+            monkeypatch.setattr(Stream, "_leave", read_and_leave)
+            stream.close()
+            check(found[0])
+            with pytest.raises(errors.StreamIncomplete) as caught:
+                next(stream)
+            check(caught.value)
 
 
 def test_a_stream_that_has_ended_keeps_its_result() -> None:

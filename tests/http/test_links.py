@@ -322,6 +322,27 @@ def test_the_wrong_use_of_a_call_is_told(drive: Drive) -> None:
             )
 
 
+def test_a_thread_that_asks_for_events_while_another_closes_gets_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    received: list[Any] = []
+    with loopback(served(echo)) as server:
+        with Client("openai", api_key="fake-key", base_url=f"{server.url}/v1") as client:
+            with client.connect(CALL) as socket:
+                end = type(socket._link).end
+
+                def read_and_end(self: Any) -> None:
+                    thread = threading.Thread(target=lambda: received.append([*socket.events()]))
+                    thread.start()
+                    thread.join(10)
+                    end(self)
+
+                with monkeypatch.context() as patch:
+                    patch.setattr(type(socket._link), "end", read_and_end)
+                    socket.close()
+    assert received == [[]]
+
+
 def test_a_thread_that_waits_gets_the_end_when_another_closes() -> None:
     waits, got = threading.Event(), []
 

@@ -247,9 +247,13 @@ class Incoming(Generic[Chunk, Answer]):
     def check(self) -> None:
         """Raise the error that ended the stream, if any."""
         if self._left and self._error is None:
-            self._end(StreamIncomplete(_LEFT))
+            self._error = self.left()
         if self._error is not None:
             raise self._error
+
+    def left(self) -> WireError:
+        """Build the error of a stream that its caller has left."""
+        return self._told(StreamIncomplete(_LEFT))
 
     def result(self) -> Answer:
         """Return the result of a stream that is over, the same object each time.
@@ -328,19 +332,24 @@ class Incoming(Generic[Chunk, Answer]):
         self.account.events = self._kept.count
         self._error = error
         if error is not None:
-            try:
-                self._masked(error)
-            except Exception as raised:
-                typed_at_the_end(raised)
-                raise
-            error.attempts = error.attempts or self.account.attempts
-            error.request_id = error.request_id or self.account.request_id
-            if self._result is not None:
-                error.partial = self._result
-            elif self._kept.count:
-                error.partial = Deferred(functools.partial(self._folding.fold, False))
-                # The caller has used chunks that were handed out: a retry would repeat them.
-                error.retryable = error.retryable and not self._handed_out
+            self._told(error)
+
+    def _told(self, error: WireError) -> WireError:
+        """Add what is known of the stream to an error."""
+        try:
+            self._masked(error)
+        except Exception as raised:
+            typed_at_the_end(raised)
+            raise
+        error.attempts = error.attempts or self.account.attempts
+        error.request_id = error.request_id or self.account.request_id
+        if self._result is not None:
+            error.partial = self._result
+        elif self._kept.count:
+            error.partial = Deferred(functools.partial(self._folding.fold, False))
+            # The caller has used chunks that were handed out: a retry would repeat them.
+            error.retryable = error.retryable and not self._handed_out
+        return error
 
 
 def _decoded(data: bytes, kind: Any) -> Any:

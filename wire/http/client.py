@@ -137,7 +137,8 @@ class Stream(ForThreads, StreamState[Chunk, Answer]):
         attempt, incoming = self._attempt, self._incoming
         mine = (threading.get_ident(),)
         if self._reader.setdefault(None, mine) is not mine:
-            raise second_reader()
+            # The thread that closes the stream has the place before the stream is over.
+            raise incoming.left() if self._closed else second_reader()
         try:
             try:
                 attempt.arm()

@@ -191,6 +191,8 @@ class Socket(ForThreads, SocketState[Sent, Received]):
     def _message(self) -> bytes | None:
         mine = (threading.get_ident(),)
         if self._listener.setdefault(None, mine) is not mine:
+            if self._closed:
+                return None  # the thread that ends the session has the place
             raise second_listener()
         silence, link = self._silence, self._link
         silence.heard(time.monotonic())
