@@ -32,11 +32,15 @@ SKIPPED [1] tests/clis/test_gateway.py:75: npm has no such version: 1.0
 7 skipped, 1565 deselected in 0.20s
 """
 FAULTS = """\
-| family | runs | as it should | silent |
-|---|---|---|---|
-| cut | 160 | 160 | 0 |
-| all | 18598 | 18597 | 1 |
+| family | runs | as it should | silent | wrong | foreign | hang |
+|---|---|---|---|---|---|---|
+| cut | 160 | 160 | 0 | 0 | 0 | 0 |
+| all | 18598 | 18597 | 1 | 0 | 0 | 0 |
 16 passed, 1 skipped in 900.00s (0:15:00)
+"""
+FUZZ = """| reader | inputs | MB | results | refused | longest, s | s a MB | most memory, MB |
+|---|---|---|---|---|---|---|---|
+| all | 99700 | 812.4 | 38533 | 61167 | 0.31 | 0.90 | 12.5 |
 """
 SOAK = """\
 100000 calls, 100000 as they should, 92.1 MiB, 31 descriptors, 900 calls/s
@@ -68,6 +72,8 @@ missed  length  cpu     wire  1.02        1.10
          "3 passed, 4 skipped (node is not there; npm has no such version: 1.0)"),
         (1, FAULTS, "failed",
          "18598 runs against the hostile server, 18597 as they should be; 16 passed, 1 skipped"),
+        (0, FUZZ, "passed",
+         "99700 random inputs, 38533 read and 61167 refused with a WireError"),
         (1, SOAK, "failed",
          "200000 calls, 199999 as they should be; memory x 1.001, +0 descriptors"),
         (0, CHECK, "passed",

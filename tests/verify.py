@@ -148,7 +148,7 @@ _SKIPPED = re.compile(r"^SKIPPED \[\d+\] [^\s:]+(?::\d+)?: (.*)$", re.MULTILINE)
 _OTHERS: tuple[tuple[str, str], ...] = (
     (r"^\| all \| (\d+) \| (\d+) \|", "{0} runs against the hostile server, {1} as they should be"),
     (
-        r"^\| all \| (\d+) \| [\d.]+ \| (\d+) \| (\d+) \|",
+        r"^\| all \| (\d+) \| \d+\.\d+ \| (\d+) \| (\d+) \|",
         "{0} random inputs, {1} read and {2} refused with a WireError",
     ),
     (

@@ -185,7 +185,8 @@ def _of_the_call(fault: Fault, seen: Seen) -> tuple[str, str] | None:
     if not isinstance(seen.error, WireError):
         return "foreign", "".join(traceback.format_exception(seen.error))
     if not {each.__name__ for each in type(seen.error).__mro__} & set(right):
-        return "wrong", f"{type(seen.error).__name__} ({seen.error}) instead of {fault.expect}"
+        trace = "".join(traceback.format_exception(seen.error))
+        return "wrong", f"{trace}instead of {fault.expect}"
     if len(str(seen.error)) > 2048 or not str(seen.error).isprintable():
         return "wrong", "the message is longer than 2 KiB, or has control characters"
     partial = seen.error.partial.text if seen.error.partial is not None else None
