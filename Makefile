@@ -42,9 +42,10 @@ test-processes: export PYTHONDONTWRITEBYTECODE =
 test-processes: .venv/.dev
 	$(BIN)/python -m pytest -q -n 3 --dist worksteal -m "processes and not slow and not faults"
 
-# Long runs, and property tests with all their examples and places.
+# Long runs, and property tests with all their examples and places. A test of them that takes two
+# minutes on a busy machine does not hang.
 test-slow: .venv/.dev
-	EXAMPLES=all $(BIN)/python -m pytest -q -n 2 --dist worksteal -m "slow or hypothesis or sampled"
+	EXAMPLES=all $(BIN)/python -m pytest -q -n 2 --dist worksteal --timeout 900 -m "slow or hypothesis or sampled"
 
 # The tests of clients without httptools, on connections of httpx, and on the pool of httpx2.
 test-transports: .venv/.dev
