@@ -176,7 +176,11 @@ def options_of(folder: Folder) -> dict[str, Any]:
 
 
 class Sender(threading.Thread):
-    """Sends messages with numbers to a run; each third one ends the reply that is streamed."""
+    """Sends messages with numbers to a run; some end the reply that is streamed.
+
+    These are each third one, if a call has ended since the last of them: on a busy machine they
+    would else come faster than whole replies, and no call would ever begin.
+    """
 
     def __init__(self, folder: Folder, agent: Any) -> None:
         super().__init__(daemon=True)
@@ -184,15 +188,18 @@ class Sender(threading.Thread):
 
     def run(self) -> None:
         number = len(self._folder.lines("sending"))
-        dice = Random(number)
+        dice, ended = Random(number), -1
         while True:
             time.sleep(dice.uniform(0.0, 0.06))
             # None is sent to a run that is to end, or that has not begun.
             if self._agent.last_run is None or (self._folder.path / "stop").exists():
                 continue
+            count = len(self._folder.lines("ended"))
+            at_once = number % 3 == 2 and count > ended
+            ended = count if at_once else ended
             self._folder.write("sending", number)
             with suppress(HistoryError):
-                self._agent.send(f"Message {number}.", at_once=number % 3 == 2)
+                self._agent.send(f"Message {number}.", at_once=at_once)
                 self._folder.write("sent", number)
             number += 1
 

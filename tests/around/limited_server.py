@@ -14,7 +14,6 @@ from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime
 from email.utils import format_datetime
-from time import time
 from typing import Any
 
 import httpx
@@ -125,13 +124,21 @@ def ietf(shape: Shape, now: float) -> dict[str, str]:
     }
 
 
+def clock() -> float:
+    """Seconds since 1970 that move with simulated time.
+
+    By the machine's clock each run would round its dates another way.
+    """
+    return 1_800_000_000.5 + trio.current_time()
+
+
 def dated(ahead: float) -> Told:
     """Resets as dates of a clock that is `ahead`, as Anthropic writes them."""
 
     def told(shape: Shape, now: float) -> dict[str, str]:
-        at = datetime.fromtimestamp(math.ceil(time() + ahead + shape.reset(now)), UTC)
+        at = datetime.fromtimestamp(math.ceil(clock() + ahead + shape.reset(now)), UTC)
         return {
-            "date": http_date(time() + ahead),
+            "date": http_date(clock() + ahead),
             "anthropic-ratelimit-requests-limit": f"{shape.size:.0f}",
             "anthropic-ratelimit-requests-remaining": f"{math.floor(shape.left(now))}",
             "anthropic-ratelimit-requests-reset": at.isoformat(),
@@ -158,7 +165,7 @@ def in_seconds(wait: float) -> tuple[dict[str, str], dict[str, Any]]:
 
 def as_a_date(wait: float) -> tuple[dict[str, str], dict[str, Any]]:
     """By a clock that is an hour ahead."""
-    now = time() + 3600
+    now = clock() + 3600
     return {"date": http_date(now), "retry-after": http_date(math.ceil(now + wait))}, {}
 
 

@@ -923,7 +923,8 @@ READERS: Mapping[str, Reader] = {
     "schema": Reader(_schema, _one(_SCHEMA), seconds=8.0),
     "arguments": Reader(_arguments, _one(_ARGUMENTS)),
     "output": Reader(_outcome, _one({"place": "pier", "count": 2, "tags": ["a"], "either": 1.5})),
-    "MCP listing": Reader(_mcp_listing, _one(_LISTING)),
+    # The schema of a tool is read for the listing, for its declaration, and for its validator.
+    "MCP listing": Reader(_mcp_listing, _one(_LISTING), seconds=8.0),
     "MCP result": Reader(_mcp_result, _one(_RESULT)),
     # A row costs 30 microseconds, and the shortest one has two bytes.
     "bulk rows": Reader(_rows, _one(_ROWS), seconds=30.0),
