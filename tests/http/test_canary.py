@@ -50,7 +50,7 @@ from wire import (
 )
 from wire.agent import Agent, LLMAgent
 from wire.agent.config import LLMConfig, load_config
-from wire.core.masking import in_base64
+from wire.core.secret import in_base64
 from wire.http.lanes import Lanes
 from wire.http.target import target
 from wire.testing import AsyncRecord, Record

@@ -9,11 +9,13 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import ssl
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -36,7 +38,8 @@ from tests.threads import running
 from wire import Limits, Timeouts, errors
 from wire.http.async_lanes import AsyncLanes
 from wire.http.lanes import Lanes
-from wire.http.watchdog import ATTEMPT, Watch, _watchdog
+from wire.http.sockets import shut_down
+from wire.http.watchdog import ATTEMPT, Watch, _Watchdog, _watchdog
 
 PACE = 0.01
 """Seconds between two pieces of a server that drips."""
@@ -389,6 +392,62 @@ def test_in_a_stream_on_a_given_transport(drive: Drive, phase: str) -> None:
 
 
 # --- the watchdog ---------------------------------------------------------------------------------
+
+
+def test_a_socket_that_tls_takes_over_is_shut_down_after_its_handshake() -> None:  # R-13
+    # During a handshake, the socket of the connection has no descriptor, and that of TLS is not
+    # known. A deadline that passed then had no effect: what came afterwards was read for ever.
+    ours, theirs = socket.socketpair()
+    watch, watchdog, now = Watch(0.05, 1e12), _Watchdog(), time.monotonic()
+    watch.connection, watch.deadline = ours, now
+    with theirs, socket.socket(fileno=ours.detach()) as secured:
+        watchdog._new.append(watch)
+        watchdog._check(now)
+        watchdog._check(now + 1)
+        assert (watch.fired, watch.over) == (True, False)
+        watch.connection = secured
+        watchdog._check(now + 2)
+        assert (watch.fired, watch.over) == (True, True)
+        theirs.settimeout(5)
+        assert theirs.recv(1) == b""
+
+
+def test_a_flood_of_interim_responses_after_a_slow_handshake(
+    drive: Drive, trusted: Path
+) -> None:  # R-13
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(str(trusted))
+    sent: list[int] = []
+    floods = drips(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 100, sent)
+
+    def serve(peer: socket.socket, over: threading.Event) -> None:
+        over.wait(2 * PACE + 0.1)
+        with tls.wrap_socket(peer, server_side=True) as talk:
+            floods(talk, over)
+
+    with raw_server(serve) as port, pytest.raises(errors.FirstByteClock):
+        drive.send(base_url=f"https://127.0.0.1:{port}", timeouts=HEAD, retry=None)
+    assert len(sent) < PIECES // 2
+
+
+def test_a_socket_that_was_closed_is_not_mistaken_for_one_with_its_descriptor() -> None:
+    ours, theirs = socket.socketpair()
+
+    class Closed:
+        """A socket of an event loop that is closed after the first call of `fileno`."""
+
+        descriptors = iter((ours.fileno(), -1))
+
+        def fileno(self) -> int:
+            return next(self.descriptors)
+
+    with ours, theirs:
+        assert not shut_down(Closed())
+        theirs.sendall(b"x")
+        assert ours.recv(1) == b"x"
+        assert shut_down(ours)
+    assert not shut_down(ours)
+    assert not shut_down(None)
 
 
 def test_the_end_of_a_watch_ends_its_effect() -> None:

@@ -10,7 +10,6 @@ extended to both sides.
 
 from __future__ import annotations
 
-import base64
 import functools
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -24,8 +23,6 @@ from wire.core.secret import Secret
 
 MIN_FRAGMENT = 12
 """Characters of a key in a row that are hidden."""
-_MIN_WHOLE = 8
-"""Characters. A shorter secret is not a credential, and masking it would remove ordinary words."""
 _PIECE = 6
 _STRIDE = MIN_FRAGMENT - _PIECE + 1
 _INDEXED_FROM = 1000
@@ -174,10 +171,9 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 def _forms_of(secrets: Iterable[Secret]) -> tuple[str, list[str]]:
     """Return the texts to search for: all forms of long secrets as one text, and short secrets."""
-    words = dict.fromkeys(word for each in secrets for word in each.words())
-    long = [word for word in words if len(word) >= MIN_FRAGMENT]
-    forms = [form for word in long for form in (word, *in_base64(word.encode()))]
-    short = [word for word in words if _MIN_WHOLE <= len(word) < MIN_FRAGMENT]
+    spelled = dict.fromkeys(forms for each in secrets for forms in each.spellings())
+    forms = [form for each in spelled if len(each[0]) >= MIN_FRAGMENT for form in each]
+    short = [each[0] for each in spelled if len(each[0]) < MIN_FRAGMENT]
     # NUL separates the forms: no fragment reaches from one into the next, since no header with NUL
     # can be sent, and so no secret contains it.
     return "\0".join(dict.fromkeys(forms)), short
@@ -256,19 +252,6 @@ def _character(escape: str) -> str:
     if escape[0] == "%":
         return chr(int(escape[1:], 16))
     return escape[1] if len(escape) == 2 else chr(int(escape[2:], 16))
-
-
-def in_base64(value: bytes) -> Iterator[str]:
-    """Yield the base64 of `value` inside a longer text, at all three alignments in both alphabets.
-
-    Characters that also depend on neighbouring bytes are cut off.
-    """
-    for before, skipped in ((0, 0), (1, 2), (2, 3)):
-        end = (before + len(value)) * 8 // 6
-        text = base64.b64encode(b"\0" * before + value).decode()[skipped:end]
-        yield text
-        if "+" in text or "/" in text:
-            yield text.translate(str.maketrans("+/", "-_"))
 
 
 class ResponseHeaders(Mapping[str, str]):

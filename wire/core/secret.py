@@ -14,7 +14,7 @@ import itertools
 import re
 import reprlib
 import weakref
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -45,7 +45,7 @@ class Secret:
     *** Secret('***')
     """
 
-    __slots__ = ("__weakref__", "_reveal")
+    __slots__ = ("__weakref__", "_reveal", "_spelled")
 
     def __init__(self, text: str, name: str = "api_key") -> None:
         # The text is the default of a function, not an attribute: `vars`, debuggers and dumps that
@@ -53,6 +53,7 @@ class Secret:
         # error below has the locals of this frame.
         self._reveal: Callable[[], str] = lambda kept=text: kept  # type: ignore[misc]
         del text
+        self._spelled: Callable[[], tuple[tuple[str, ...], ...]] | None = None
         _live(self)
         self.check(name)
 
@@ -61,6 +62,7 @@ class Secret:
         """Hide a value before it is checked, so that no frame of the check has it as a variable."""
         made = cls.__new__(cls)
         made._reveal = lambda kept=text: kept  # type: ignore[misc]
+        made._spelled = None
         return _live(made)
 
     @property
@@ -120,6 +122,16 @@ class Secret:
             words += _user_and_password(words[-1])
         return [each for each in words if len(each) >= _MIN_LENGTH]
 
+    def spellings(self) -> tuple[tuple[str, ...], ...]:
+        """Return each of `words`, followed by its base64 inside of a longer text.
+
+        They are computed once: each log record of httpx is searched for those of all secrets.
+        """
+        if self._spelled is None:
+            spelled = tuple((word, *in_base64(word.encode())) for word in self.words())
+            self._spelled = lambda: spelled  # a function, as `_reveal`
+        return self._spelled()
+
     def __repr__(self) -> str:
         return f"Secret('{SHOWN}')"
 
@@ -137,6 +149,19 @@ class Secret:
 
     def __reduce__(self) -> tuple[type[Secret], tuple[str]]:
         return Secret, (SHOWN,)
+
+
+def in_base64(value: bytes) -> Iterator[str]:
+    """Yield the base64 of `value` inside a longer text, at all three alignments in both alphabets.
+
+    Characters that also depend on neighbouring bytes are cut off.
+    """
+    for before, skipped in ((0, 0), (1, 2), (2, 3)):
+        end = (before + len(value)) * 8 // 6
+        text = base64.b64encode(b"\0" * before + value).decode()[skipped:end]
+        yield text
+        if "+" in text or "/" in text:
+            yield text.translate(str.maketrans("+/", "-_"))
 
 
 _SEPARATOR = lazy_pattern(r"[\s;]+")

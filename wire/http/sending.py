@@ -343,7 +343,7 @@ class Attempt:
         left = self._ends - now
         first_byte = _wait(min(self._first_byte, left))
         self._waits = {
-            "connect": _wait(min(self._connect, left)),
+            "connect": _wait(min(self._connect, self._first_byte, left)),
             "read": first_byte,
             "write": first_byte,
             "pool": first_byte,

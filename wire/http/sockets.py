@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 import select
@@ -9,18 +10,34 @@ import socket
 from typing import Any
 
 
-def shut_down(connection: Any) -> None:
-    """Shut a socket down: closing it would not wake a thread that waits in `recv`."""
+def shut_down(connection: Any) -> bool:
+    """Shut a socket down: closing it would not wake a thread that waits in `recv`.
+
+    Returns false if `connection` has no open socket: it was closed, or TLS has taken it over.
+    """
+    if connection is None:
+        return False
     try:
+        descriptor = connection.fileno()
+        if descriptor < 0:
+            return False
         if isinstance(connection, socket.socket):
             # Not `SSLSocket.shutdown`, which removes TLS from the socket. A reader would then take
             # the encrypted bytes that have arrived for the response.
             socket.socket.shutdown(connection, socket.SHUT_RDWR)
-        elif connection is not None:
-            with socket.fromfd(connection.fileno(), socket.AF_INET, socket.SOCK_STREAM) as copy:
+        else:
+            with socket.fromfd(descriptor, socket.AF_INET, socket.SOCK_STREAM) as copy:
+                # The event loop may have closed the socket after `fileno`. Its descriptor may then
+                # be that of another connection, which must not be shut down.
+                if connection.fileno() != descriptor:
+                    return False
                 copy.shutdown(socket.SHUT_RDWR)
-    except (OSError, ValueError):
-        pass  # closed already
+    except ValueError:
+        return False  # closed meanwhile
+    except OSError as error:
+        # Without EBADF, the other side has closed it, and the reader wakes in any case.
+        return error.errno != errno.EBADF
+    return True
 
 
 def has_arrived(connection: Any) -> bool:

@@ -204,9 +204,12 @@ class _Watchdog:
             if watch is None or watch.over:
                 continue
             if watch.deadline <= now and watch.connection is not None:
-                watch.fired = watch.over = True
-                shut_down(watch.connection)
-            else:
+                watch.fired = True
+                # During a handshake, TLS has taken the socket over, and the connection that will
+                # replace it is not known yet. The watch waits for it: otherwise a server that then
+                # sends interim responses without end would hold its reader for ever.
+                watch.over = shut_down(watch.connection)
+            if not watch.over:
                 self._push(watch, now)
 
     def _push(self, watch: Watch, now: float) -> None:

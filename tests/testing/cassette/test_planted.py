@@ -16,7 +16,7 @@ import pytest
 
 from tests.testing.cassette.planted import planted, value_of
 from wire.core.credentials import known_credential
-from wire.core.masking import in_base64
+from wire.core.secret import in_base64
 from wire.errors import CassetteError
 from wire.testing.cassette.format.sent import Sent
 from wire.testing.cassette.recorder import Recorder

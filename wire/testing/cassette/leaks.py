@@ -24,7 +24,7 @@ from wire.core.credentials import (
     secret_parameter,
     secret_variable,
 )
-from wire.core.masking import in_base64
+from wire.core.secret import in_base64
 from wire.core.secret_fields import body_secrets
 from wire.testing.cassette.format.bodies import body_bytes, event_bytes
 from wire.testing.cassette.format.content_coding import decode_content
