@@ -18,13 +18,25 @@ from typing import Any
 import pytest
 
 import wire
-from tests.callables import CLAUDE, EXCLUDED, GEMINI, GPT, KEY, Caller, callables, chat, modules
+from tests.callables import (
+    CLAUDE,
+    EXCLUDED,
+    GEMINI,
+    GPT,
+    KEY,
+    Caller,
+    Hostile,
+    callables,
+    chat,
+    modules,
+)
 from tests.joined import joined
 from wire import Chat, Client, Lanes, Limits, Message, Request, Retry, Timeouts
 from wire.core import arguments
 from wire.core.arguments import check_fields, checked_arguments, number, whole_number
 from wire.core.secret import quoted
 from wire.errors import ConfigurationError, RuleError, WireError
+from wire.neutral.serving import ResponseHead
 
 
 @pytest.fixture
@@ -226,12 +238,37 @@ def test_options_of_the_chats_own_host_are_known() -> None:
             lambda: modules()["testing.emulator"].EmulatorTransport(5),
             "emulator: expected an Emulator or None, not int",
         ),
+        (
+            lambda: Lanes(connections=Hostile()),
+            "connections: expected 'auto', 'direct' or 'httpx', not a Hostile",
+        ),
+        (lambda: wire.bulk.from_file(Hostile()), "rows: Hostile gives no path of a file"),
+        (
+            lambda: wire.bulk.from_file([], format=Hostile()),
+            "format: expected one of jsonl, txt, csv, tsv, not Hostile",
+        ),
+        (
+            lambda: wire.record("a.json", secrets=Hostile()).__enter__(),
+            "secrets: expected texts and Secrets, not Hostile",
+        ),
+        (
+            lambda: Client("gemini", api_key=KEY, around=list[int]),
+            "around: expected a function that returns a generator, not GenericAlias",
+        ),
+        (
+            lambda: wire.gemini.interactions.render_reply(chat().ask("Hi"), head=head_of(2**80)),
+            "head.created: is no moment of the years 1 to 9999",
+        ),
     ],
 )
 def test_an_option_that_is_nonsense_is_named(wrong: Callable[[], Any], message: str) -> None:
     with pytest.raises(WireError) as caught:
         wrong()
     assert str(caught.value).startswith(message)
+
+
+def head_of(created: int) -> ResponseHead:
+    return ResponseHead(id="r1", model="m", created=created)
 
 
 def len_of(text: str) -> int:

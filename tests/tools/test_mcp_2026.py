@@ -753,6 +753,9 @@ def test_lists_that_cannot_be_taken_leave_the_toolbox() -> None:
         with pytest.raises(error, match=message):
             followed(session, box, [])
         assert [each.name for each in box] == ["now", "a"]
+    for wrong in (lambda: None, lambda: [5]):
+        with pytest.raises(ToolError, match="list_tools: expected a list of tools, not "):
+            anyio.run(mcp.follow, Listener([]), Toolbox(), wrong)
     with pytest.raises(ToolError, match="the server does not report changes of its tools"):
         followed(Listener([], honored=None), Toolbox(), [])
     with pytest.raises(ToolError, match="expected an object with listen, not Plain"):

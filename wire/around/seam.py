@@ -354,7 +354,8 @@ def checked_around(given: Any) -> tuple[AroundFunction, ...]:
     several = isinstance(given, list | tuple)
     functions = tuple(given) if several else (given,)
     for position, function in enumerate(functions):
-        if not callable(function) or inspect.isasyncgenfunction(function):
+        is_type = hasattr(function, "__origin__")  # such as `list[int]`, which can be called
+        if not callable(function) or is_type or inspect.isasyncgenfunction(function):
             where = f"around[{position}]" if several else "around"
             raise ConfigurationError(
                 f"{where}: expected a function that returns a generator, not {_kind(function)}"

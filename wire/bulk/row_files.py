@@ -167,7 +167,10 @@ def from_file(
 
 
 def _checked(path: str | os.PathLike[str]) -> str:
-    name = os.fsdecode(path)
+    try:
+        name = os.fsdecode(path)
+    except Exception:  # whatever `__fspath__` raises
+        raise ConfigurationError(f"rows: {type_name(path)} gives no path of a file") from None
     try:
         open_regular(name, ConfigurationError).close()
     except ConfigurationError as error:
@@ -180,9 +183,8 @@ def _checked(path: str | os.PathLike[str]) -> str:
 
 def _format_of(name: str, format: Any) -> str:
     """Return the format that is given, or that of the suffix. Raises `ConfigurationError`."""
-    if format in FORMATS:
-        known: str = format
-        return known
+    if isinstance(format, str) and format in FORMATS:
+        return format
     listed = ", ".join(FORMATS)
     if format is not None:
         shown = quoted(format, 40) if isinstance(format, str) else type_name(format)

@@ -289,11 +289,17 @@ def _is_ours(value: Any) -> bool:
 
 
 def sealed_list(secrets: str | Iterable[Any]) -> list[Secret]:
-    """Return one secret, or several, each as a `Secret`."""
-    return [
-        each if isinstance(each, Secret) else Secret.unchecked(each)
-        for each in ([secrets] if isinstance(secrets, str) else secrets)
-    ]
+    """Return one secret, or several, each as a `Secret`.
+
+    Raises `ConfigurationError` for a value that has no items.
+    """
+    try:
+        several = [secrets] if isinstance(secrets, str) else list(secrets)
+    except Exception:  # it may quote a key, whatever an iterator of the user raises
+        raise ConfigurationError(
+            f"secrets: expected texts and Secrets, not {type_name(secrets)}"
+        ) from None
+    return [each if isinstance(each, Secret) else Secret.unchecked(each) for each in several]
 
 
 def sealed_object(value: Any, *methods: str) -> Any:

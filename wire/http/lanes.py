@@ -113,7 +113,7 @@ _CONNECTIONS = ("auto", "direct", "httpx")
 def _check_options(limit: int, keep: int, connections: str) -> None:
     whole_number("limit", limit, least=1, error=ConfigurationError)
     whole_number("keep", keep, least=0, error=ConfigurationError)
-    if connections not in _CONNECTIONS:
+    if not isinstance(connections, str) or connections not in _CONNECTIONS:
         raise ConfigurationError(
             f"connections: expected 'auto', 'direct' or 'httpx', not {quoted(connections)}"
         )

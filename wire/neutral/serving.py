@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
 import msgspec
@@ -128,9 +129,18 @@ class ResponseHead(msgspec.Struct, frozen=True, kw_only=True):
     """The name of the model that replies."""
     created: int
     """Seconds since 1970."""
+
     state: Callable[[Message], str] = lambda message: ""
     """Returns opaque base64 of the state of a message that only its model can read; empty if there
     is none."""
+
+    @property
+    def moment(self) -> datetime:
+        """`created` in UTC. Raises `RuleError` for a moment after the year 9999."""
+        try:
+            return datetime.fromtimestamp(self.created, UTC)
+        except (OverflowError, ValueError, OSError):
+            raise RuleError("head.created: is no moment of the years 1 to 9999") from None
 
 
 def head_of(reply: Reply) -> ResponseHead:

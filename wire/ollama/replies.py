@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 from wire.catalogue.usage import Usage
@@ -100,7 +99,7 @@ def counts_of(usage: Usage) -> dict[str, Any]:
 
 
 def _head(head: ResponseHead) -> dict[str, Any]:
-    created = datetime.fromtimestamp(head.created, UTC).isoformat().replace("+00:00", "Z")
+    created = head.moment.isoformat().replace("+00:00", "Z")
     return {"model": head.model, "created_at": created}
 
 

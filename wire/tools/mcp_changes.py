@@ -14,6 +14,7 @@ import msgspec
 
 from wire.core.arguments import checked_arguments
 from wire.core.errors import ToolError
+from wire.core.secret import quoted
 from wire.neutral.request import Tool
 from wire.tools.definition import FunctionTool
 from wire.tools.mcp_content import field_of
@@ -80,7 +81,10 @@ async def _replaced(
     list_tools: Callable[[], Awaitable[list[FunctionTool]]],
     on_change: Callable[[ToolChange], object] | None,
 ) -> tuple[Tool, ...]:
-    tools = tuple(await list_tools())
+    listed = await awaited(list_tools)
+    if not isinstance(listed, list) or not all(isinstance(each, FunctionTool) for each in listed):
+        raise ToolError(f"list_tools: expected a list of tools, not {quoted(listed, 40)}")
+    tools = tuple(listed)
     before, now = ({each.name: each for each in some} for some in (known, tools))
     change = ToolChange(
         tools=tools,

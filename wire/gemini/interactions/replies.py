@@ -7,7 +7,6 @@ stands before the calls: these are then sent when the reply is complete.
 from __future__ import annotations
 
 import base64
-import datetime
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -92,8 +91,7 @@ def body_of(
 
 
 def _fields(head: ResponseHead, received: ReceivedRequest | None) -> dict[str, Any]:
-    made = datetime.datetime.fromtimestamp(head.created, datetime.UTC)
-    time = made.strftime("%Y-%m-%dT%H:%M:%SZ")
+    time = head.moment.strftime("%Y-%m-%dT%H:%M:%SZ")
     fields: dict[str, Any] = {"id": head.id} if received is None or received.stores else {}
     fields |= {"object": "interaction", "model": head.model, "created": time, "updated": time}
     return {**fields, **(received.echo if received is not None else {})}
