@@ -69,6 +69,17 @@ def test_docstrings(name: str) -> None:
     assert tried > 0
 
 
+def test_no_docstring_has_a_paragraph_twice() -> None:
+    twice = []
+    for path in sorted((ROOT / "wire").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                paragraphs = (ast.get_docstring(node) or "").split("\n\n")
+                if len(paragraphs) > len(set(paragraphs)):
+                    twice.append(f"{path.relative_to(ROOT)}: {paragraphs[0]}")
+    assert twice == []
+
+
 def answered_offline(patch: pytest.MonkeyPatch) -> None:
     """Put keys into the environment, and the emulator in the place of the network."""
     for name in ("GEMINI", "OPENAI", "ANTHROPIC", "LOCAL"):

@@ -112,10 +112,6 @@ def texts_only(cls: type[WireStruct], *names: str) -> Callable[..., bool]:
     Most messages of a long history are such structs. The types of their fields are then right, and
     encoding refuses the only texts that JSON cannot represent, those with lone surrogates. The
     second argument of the test is a number of fields that the caller has checked.
-
-    Most messages of a long history are such structs. The types of their fields are then right, and
-    encoding refuses the only texts that JSON cannot represent, those with lone surrogates. The
-    second argument of the test is a number of fields that the caller has checked.
     """
     fields_of, named = msgspec.structs.astuple, operator.attrgetter(*names)
     count = len(cls.__struct_fields__)

@@ -60,8 +60,6 @@ def follow_variable() -> None:
     """Log to stderr if the environment variable `WIRE_LOG` asks for it.
 
     Raises `ConfigurationError` for a value that is not a level.
-
-    Raises `ConfigurationError` for a value that is not a level.
     """
     value = os.environ.get(VARIABLE, "").strip().lower()
     if not value or any(isinstance(each, StderrHandler) for each in _calls.handlers):
